@@ -7,7 +7,7 @@ UV     := $(shell command -v uv)
 INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lexical test quick least clients fuzz check docs bench bench-gpu wheel release clean
+.PHONY: help setup demo demo-lexical test quick least clients fuzz check docs options bench bench-gpu wheel release clean
 
 help:           ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -84,6 +84,9 @@ check: setup    ## ruff, mypy --strict, import contracts
 
 docs: setup     ## the documentation as web pages, in build/docs/html/index.html; fails at broken links
 	$(BIN)/python docs/site/build.py
+
+options: setup  ## docs/options.md and runtime/keywords.py, made of runtime/asks.py
+	$(BIN)/python docs/site/options.py
 
 bench: setup    ## the figures of benchmarks/results/ (needs the test collections)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'

@@ -15,10 +15,10 @@ from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.options import ExportOptions
 from ranklet.export.query_tables.options import QUERIES, QueryOptions
-from ranklet.runtime.arguments import as_list
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.lexical.field_index import TITLE
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
+from ranklet.runtime.lists import as_list
 from ranklet.runtime.options import Checked, check_type, number, one_of, read_each, switch, text
 from ranklet.runtime.rankers.bm25 import BM25Settings
 

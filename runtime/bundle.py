@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar, Unpack, cast
@@ -10,22 +9,23 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Self, TypeVar, Unpac
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import (
+from ranklet.runtime.asks import (
+    MILVUS,
+    OWN,
+    Ask,
     BoostLike,
+    ContextAsk,
     Document,
-    Facets,
-    RankOptions,
     Where,
-    as_list,
-    check_budget,
+    asking,
     check_query,
-    check_synonyms,
-    check_whole,
     own_documents,
 )
 from ranklet.runtime.bundles.files import BundleFiles, Check, additions_of, stamp_of
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.lists import as_list
+from ranklet.runtime.options import check_whole
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import Address, BundleLike, shown
 from ranklet.runtime.tracing import record
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ranklet.runtime.explanation import Explanation
     from ranklet.runtime.highlight import Span
     from ranklet.runtime.hits import Completion, Hit, MissingWord, Ranking
+    from ranklet.runtime.keywords import ContextOptions, RankOptions
     from ranklet.runtime.metadata.where import Condition
     from ranklet.runtime.pipeline import Pipeline, PipelineLike
     from ranklet.runtime.search.local import LocalSearch
@@ -60,8 +61,6 @@ _INSTEAD = {
     "query": "rank(query)",
     "search": "rank(query)",
 }
-
-_DOCUMENTS = 25  # that a context is made of, as far as a list ends when enough are known
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -384,35 +383,12 @@ class Bundle(os.PathLike[str]):
         return self._search.samples(count)
 
     @short_tracebacks
+    @asking(Ask)
     def rank(
         self,
         query: "str | Query",
         documents: Sequence[Document] | None = None,
-        *,
-        k: int = 10,
-        where: Where | None = None,
-        pipeline: "PipelineLike" = None,
-        explain: bool = False,
-        budget_ms: float | None = None,
-        offset: int = 0,
-        min_score: float | None = None,
-        group_by: str | None = None,
-        group_size: int = 1,
-        syntax: bool = False,
-        typos: bool = False,
-        synonyms: bool = True,
-        boost: BoostLike | None = None,
-        pin: Sequence[str] | None = None,
-        hide: Sequence[str] | None = None,
-        facets: Facets | None = None,
-        sort: Sequence[str] | None = None,
-        fields: Mapping[str, float] | None = None,
-        unique: bool = False,
-        diversity: float | None = None,
-        relevance: bool = False,
-        min_relevance: float | None = None,
-        passages: int | None = None,
-        context: str | None = None,
+        **named: "Unpack[RankOptions]",
     ) -> "Ranking":
         """Rank the collection, or the caller's own documents, for a query.
 
@@ -420,151 +396,49 @@ class Bundle(os.PathLike[str]):
             query: the query's text, not empty; or a `Query` with phrases, excluded words, prefixes.
             documents: the caller's own texts, which are ranked instead of the collection. All of
                 them are returned, up to k. Lexical rankers give texts without a match the score 0.
-            k: maximum number of hits. No more come back than the pipeline retrieves, which is 1,000
-                unless it says otherwise.
-            where: a filter by metadata, such as ``{"year": {">=": 2020}, "tags": {"has": "x"}}``.
-                Only documents that it allows are retrieved, so k of them come back if k match.
-                docs/filtering.md lists the operators. None allows all documents.
-            pipeline: a pipeline's name, a `Pipeline`, or a list of its stages, each an object such
-                as `Retrieve` or its JSON; None is the default.
-            explain: whether to explain the score of each hit.
-            budget_ms: milliseconds after which no further stage begins. The hits are ordered by the
-                finished stages, and `Ranking.left_out` lists the others. The first stage is always
-                finished.
-            offset: the number of best hits to leave out, so that pages follow each other: ``k=10,
-                offset=20`` are the last ten hits of ``k=30``.
-            min_score: hits with a lower score are left out.
-            group_by: a field of the metadata. At most `group_size` hits with the same value come
-                back, and `k` and `offset` count groups. Longer lists are retrieved if there are
-                fewer groups, so k come back if there are k. Hits remain in the order of their
-                scores. A document without a value is a group of its own.
-            group_size: maximum number of hits of a group.
-            syntax: whether ``"exact phrase"``, ``-excluded``, ``prefi*``, ``+required``, ``OR`` and
-                ``field:word`` have a meaning in the query's text; see `Query.parse`.
-            typos: whether unknown words are replaced by ones that differ in one letter, or in two
-                if they are long.
-            synonyms: whether synonyms of the file beside the bundle count; see docs/searching.md.
-            boost: what metadata add to the scores, by field, such as ``{"date": {"half_life":
-                "30d", "weight": 0.2}}``, in place of what the pipeline boosts by; ``{}`` for
-                nothing. docs/searching.md has it all.
-            pin: ids of documents that come first, in this order, whether they match or not, if the
-                filter allows them.
-            hide: ids of documents that are left out. `Ranking.unknown` has ids that no document
-                has.
-            facets: fields of the metadata whose values are counted in all documents that match,
-                such as ``["category", "year"]``; or options by field, as in ``{"category": {"top":
-                20, "missing": True}, "year": {"ranges": [[2000, 2010], [2010, None]]}}``. The 10
-                most frequent values come back unless `top` is another number. A range ends before
-                its second value. They are in `Ranking.facets`, the number of matches in `total`.
-            sort: what orders all documents that match, such as ``["-date", "score"]``: fields of
-                the metadata, "-" before those that descend, and ``score``, whose best is always
-                first. Documents without a value are last. Equal ones are ordered by score, then by
-                number. A match that the pipeline did not score has the lowest score of the others.
-            fields: weights of fields, such as ``{"author": 2}``, for BM25 over fields; others keep
-                those that the bundle was built with. ``text`` is the field of all other words.
-            unique: whether documents are left out that share nine in ten of their different words
-                with a better one, whose `Hit.folded` names them. Of a split one the best passage
-                counts.
-            diversity: from 0 to 1, how much each of the best 100 hits should differ from those
-                before it. It is measured by vectors where the bundle stores one of each document,
-                and otherwise by words. Scores stay as they are.
-            relevance: whether `Hit.relevance` says how likely each hit answers the query, and
-                `Ranking.answerable` how likely the best document does.
-            min_relevance: hits that are less likely to answer the query are left out, 0 to 1.
-            passages: how many passages of its document `Hit.spans` has, the best ones that were
-                found. Those that overlap or touch are one span.
-            context: what `Hit.spans` has around them: ``neighbours``, the passages before and
-                after, or ``section``, the passages under the same headings.
+            **named: the options of a search; docs/options.md has them with examples.
 
         Returns:
             The hits, best first; empty if the collection has no word of the query.
 
         Raises:
-            InputError: the query is empty or not a string, k is not a whole number ≥ 0, a document
-                is not a text, the budget is not a number of milliseconds, or the filter has an
-                unknown field or operator or a value of a wrong type, comes with `documents` (as
-                `group_by`, `boost`, `facets`, `sort`, `pin` and `hide` may not), or a field to
-                group, to boost or to sort by does not fit.
+            InputError: the query is empty or not a string, a document is not a text, or an option
+                has a value that cannot be used, for these documents or beside another option.
             OutOfTimeError: the budget was spent before the filter was evaluated, or while a text
                 of very many words was read.
             UnknownRankerError: the pipeline is unknown, or uses a ranker that is not in the bundle.
             BundleError: the bundle is damaged, or has no collection and no documents are passed.
         """
-        from ranklet.runtime.search.selection import Selection, check_group_by, check_own
-
-        selection = Selection(
-            k=k, offset=offset, min_score=min_score, group_by=group_by, group_size=group_size,
-            pin=() if pin is None else pin, hide=() if hide is None else hide,
-            unique=unique, diversity=diversity,
-            relevance=relevance, min_relevance=min_relevance, passages=passages, context=context,
-        )  # fmt: skip
-        query = _typed(query, syntax, typos, fields)
-        check_synonyms(synonyms)
-        check_budget(budget_ms)
-        if documents is not None:
-            check_own(where=where, group_by=group_by, boost=boost, facets=facets, sort=sort)
-            if selection.pin or selection.hide:
-                raise InputError("pin and hide name documents of the bundle; leave documents out")
-            if selection.widened:
-                from ranklet.runtime.search.run import IN_BUNDLE
-
-                raise InputError(IN_BUNDLE)
-        if group_by is not None:
-            check_group_by(group_by, self.metadata)
-        if facets is not None:
-            from ranklet.runtime.metadata.facets import read_facets  # few calls count
-
-            read = read_facets(facets, self.metadata, self.manifest.remarks)
-            selection = replace(selection, facets=read)
-        if sort is not None:
-            from ranklet.runtime.metadata.sorting import read_sort  # or sort
-
-            selection = replace(selection, sort=read_sort(sort, self.metadata))
-        deadline = Deadline(budget_ms)
+        ask = Ask.named(named)
+        if documents is not None or self.collection is not None:
+            ask.refuse(MILVUS if documents is None else OWN)
+        query = _typed(query, ask)
         if documents is None:
-            stages = self._stages(pipeline, boost)
-            if fields is not None:
-                self._check_weighing(stages)
-            ranking = self._search.rank(
-                query, stages, selection, deadline, where=where, explain=explain,
-                synonyms=synonyms,
-            )  # fmt: skip
+            self._check_fields(ask)
+            ranking = self._search.rank(query, self._stages_of(ask), ask)
         else:
             from ranklet.runtime.search.reading import read_query
 
+            deadline = Deadline(ask.budget_ms)
             asked = read_query(query, self.files, own=True, deadline=deadline)
-            asked.synonyms = self._search.synonyms(asked.text) if synonyms else ()
-            run = self._run_on(own_documents(documents), asked, pipeline, deadline)
-            ranking = run.ranking(selection, explain=explain)
-        record("ranklet.rank", ranking.timings, k=k, hits=len(ranking))
-        places = self._common_words(ranking.query, stored=documents is None, synonyms=synonyms)
+            asked.synonyms = self._search.synonyms(asked.text) if ask.synonyms else ()
+            run = self._run_on(own_documents(documents), asked, ask.pipeline, deadline)
+            ranking = run.ranking(ask)
+        record("ranklet.rank", ranking.timings, k=ask.k, hits=len(ranking))
+        own, synonyms = documents is not None, ask.synonyms
+        places = self._common_words(ranking.query, stored=not own, synonyms=synonyms)
         for hit in ranking.hits:
             hit.matching(places)
-        marks = partial(self.marks, ranking.query, pipeline=pipeline, synonyms=synonyms)
+        marks = partial(self.marks, ranking.query, pipeline=ask.pipeline, synonyms=synonyms)
         return ranking.marking(marks)
 
     @short_tracebacks
+    @asking(ContextAsk)
     def context(
         self,
         query: "str | Query",
-        tokens: int = 1000,
-        *,
-        where: Where | None = None,
-        pipeline: "PipelineLike" = None,
-        budget_ms: float | None = None,
-        min_score: float | None = None,
-        syntax: bool = False,
-        typos: bool = False,
-        synonyms: bool = True,
-        boost: BoostLike | None = None,
-        hide: Sequence[str] | None = None,
-        fields: Mapping[str, float] | None = None,
-        unique: bool = True,
-        diversity: float | None = None,
-        relevance: bool = False,
-        min_relevance: float | None = None,
-        passages: int | None = None,
-        context: str | None = None,
+        tokens: int = ContextAsk.tokens,
+        **named: "Unpack[ContextOptions]",
     ) -> "Context":
         """Return the parts of documents that answer a query best, as many as fit into a prompt.
 
@@ -576,54 +450,38 @@ class Bundle(os.PathLike[str]):
             query: the query's text, or a `Query`, as in `rank`.
             tokens: the most that `Context.text` has, counted by the bundle's tokenizer without
                 special tokens. A bundle without one counts words, as ``--passage-words`` does.
-            where: a filter by metadata, and the others as in `rank`.
-            pipeline: as in `rank`.
-            budget_ms: as in `rank`.
-            min_score: passages with a lower score are left out.
-            syntax: as in `rank`.
-            typos: as in `rank`.
-            synonyms: as in `rank`.
-            boost: as in `rank`.
-            hide: ids of documents that are left out.
-            fields: as in `rank`.
-            unique: whether passages are left out that share nine in ten of their different words
-                with a better one.
-            diversity: as in `rank`, for passages.
-            relevance: whether spans say how likely their best passages answer the query.
-            min_relevance: passages that are less likely to answer the query are left out, 0 to 1.
-            passages: the most passages of one document, besides what is around them.
-            context: what is taken around each passage as far as it fits: ``neighbours`` or
-                ``section``, as in `rank`.
+            **named: options as in `rank`.
 
         Returns:
             The spans. There are none if nothing was found, or if not even a sentence fits, which
             `Context.left_out` says.
 
         Raises:
-            InputError, OutOfTimeError, UnknownRankerError, BundleError: as `rank`; or `tokens` is
-                no whole number ≥ 1, or Milvus has the documents.
+            InputError, OutOfTimeError, UnknownRankerError, BundleError: as `rank`; or Milvus has
+                the documents.
         """
-        from ranklet.runtime.search.selection import Selection
-
-        check_whole("tokens", tokens, 1)
-        selection = Selection(
-            k=_DOCUMENTS, min_score=min_score, hide=() if hide is None else hide, unique=unique,
-            diversity=diversity, relevance=relevance, min_relevance=min_relevance,
-            passages=passages, context=context,
-        )  # fmt: skip
-        query = _typed(query, syntax, typos, fields)
-        check_synonyms(synonyms)
-        check_budget(budget_ms)
-        stages = self._stages(pipeline, boost)
-        if fields is not None:
-            self._check_weighing(stages)
+        ask = ContextAsk.named({**named, "tokens": tokens})
+        query = _typed(query, ask)
         text = query if isinstance(query, str) else query.text
-        found = self._search.context(
-            query, stages, selection, int(tokens), Deadline(budget_ms), where=where,
-            synonyms=synonyms, places=self._common_words(text, stored=True, synonyms=synonyms),
-        )  # fmt: skip
+        places = self._common_words(text, stored=True, synonyms=ask.synonyms)
+        found = self._search.context(query, self._stages_of(ask), ask, places)
         record("ranklet.context", found.timings, tokens=found.tokens, spans=len(found))
         return found
+
+    def _check_fields(self, ask: Ask) -> None:
+        """Raise InputError if an option names a field of the metadata that does not fit."""
+        if (ask.group_by, ask.facets, ask.sort) != (None, None, None):
+            from ranklet.runtime.search.reading import check_metadata  # few calls need it
+
+            check_metadata(ask, self.metadata, self.manifest.remarks)
+
+    def _stages_of(self, ask: Ask) -> "Pipeline":
+        stages = self._stages(ask.pipeline, ask.boost)
+        if ask.fields is not None:
+            from ranklet.runtime.search.reading import check_weighing  # few calls weigh fields
+
+            check_weighing(self.files, stages)
+        return stages
 
     def _stages(self, pipeline: "PipelineLike", boost: BoostLike | None = None) -> "Pipeline":
         """Return a pipeline, perhaps boosted by other signals than its own."""
@@ -639,11 +497,6 @@ class Bundle(os.PathLike[str]):
             own = read_signals(boost)
         check_boost(own, self.metadata, self.manifest.remarks)
         return stages.boosted(own)
-
-    def _check_weighing(self, stages: "Pipeline") -> None:
-        from ranklet.runtime.search.reading import check_weighing  # few calls weigh fields
-
-        check_weighing(self.files, stages)
 
     def _common_words(
         self, query: str, *, stored: bool = False, synonyms: bool = True
@@ -729,14 +582,13 @@ class Bundle(os.PathLike[str]):
         Raises:
             InputError, UnknownRankerError, BundleError: as `rank`.
         """
-        from ranklet.runtime.search.selection import Selection
-
         stages = self.manifest.pipeline(pipeline)
-        return self._search.rank_ids(query, stages, Selection(k=k), where=where)
+        return self._search.rank_ids(query, stages, Ask(k=k, where=where))
 
     @short_tracebacks
+    @asking(Ask)
     def rank_batch(
-        self, queries: "Sequence[str | Query]", **options: Unpack[RankOptions]
+        self, queries: "Sequence[str | Query]", **named: "Unpack[RankOptions]"
     ) -> "list[Ranking]":
         """Rank the collection for several queries as `rank` does for each.
 
@@ -748,12 +600,10 @@ class Bundle(os.PathLike[str]):
         texts = as_list(queries, "queries", "call rank for one")
         for index, query in enumerate(texts):
             check_query(getattr(query, "text", query), f"queries[{index}]")
-        budget_ms = options.get("budget_ms")
-        check_budget(budget_ms)
-        deadline, rankings = Deadline(budget_ms), []
+        deadline, rankings = Deadline(Ask.named(named).budget_ms), []
         for text in texts:
-            options["budget_ms"] = deadline.left_ms()
-            rankings.append(self.rank(text, **options))
+            named["budget_ms"] = deadline.left_ms()
+            rankings.append(self.rank(text, **named))
         return rankings
 
     rank_async = in_thread(rank)
@@ -896,9 +746,9 @@ class Bundle(os.PathLike[str]):
                 would be another.
         """
         check_query(query)
-        check_budget(budget_ms)
+        deadline = Deadline(Ask(budget_ms=budget_ms).budget_ms)
         stages = self._stages(pipeline, boost)
-        hit = self._search.explained(query, document_id, stages, Deadline(budget_ms))
+        hit = self._search.explained(query, document_id, stages, deadline)
         return hit.matching(self._common_words(query, stored=True))
 
     @short_tracebacks
@@ -1005,15 +855,13 @@ class Bundle(os.PathLike[str]):
         return self._search.evidence(query, k, self.manifest.pipeline(pipeline), hide)
 
 
-def _typed(
-    query: "str | Query", syntax: bool, typos: bool, fields: Mapping[str, float] | None
-) -> "str | Query":
+def _typed(query: "str | Query", ask: Ask) -> "str | Query":
     """Return what a person typed as a query; a plain text needs no reading."""
-    if isinstance(query, str) and syntax is False and typos is False and fields is None:
+    if isinstance(query, str) and not ask.syntax and not ask.typos and ask.fields is None:
         return query
     from ranklet.runtime.syntax.query_syntax import typed_query
 
-    return typed_query(query, syntax=syntax, typos=typos, fields=fields)
+    return typed_query(query, syntax=ask.syntax, typos=ask.typos, fields=ask.fields)
 
 
 def open_search(files: BundleFiles, before: "LocalSearch | None" = None) -> "LocalSearch":

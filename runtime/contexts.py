@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 from ranklet.runtime.bundles.location import with_headings
 from ranklet.runtime.bundles.manifest import Value
-from ranklet.runtime.plain import plain
+from ranklet.runtime.plain import to_values
 
 
 def page_of(metadata: Mapping[str, Value]) -> int | None:
@@ -38,6 +38,17 @@ class ContextSpan:
         metadata: the document's other fields.
     """
 
+    ALWAYS: ClassVar[tuple[str, ...]] = ("id", "title", "text")
+    PERHAPS: ClassVar[tuple[str, ...]] = (
+        "heading",
+        "page",
+        "start",
+        "end",
+        "score",
+        "relevance",
+        "metadata",
+    )
+
     id: str
     title: str
     text: str
@@ -64,19 +75,7 @@ class ContextSpan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, without those that are not known. Dates are ISO 8601 strings."""
-        values = {
-            "id": self.id,
-            "title": self.title,
-            "heading": list(self.heading) or None,
-            "page": self.page,
-            "start": self.start,
-            "end": self.end,
-            "score": self.score,
-            "relevance": self.relevance,
-            "text": self.text,
-            "metadata": plain(self.metadata) or None,
-        }
-        return {name: value for name, value in values.items() if value is not None}
+        return to_values(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +94,11 @@ class Context(Sequence[ContextSpan]):
         budget_spent: whether the call's `budget_ms` ended before the answer was ready.
     """
 
+    ALWAYS: ClassVar[tuple[str, ...]] = (
+        "query", "text", "tokens", "budget", "spans", "ms", "budget_spent", "left_out",
+    )  # fmt: skip
+    PERHAPS: ClassVar[tuple[str, ...]] = ()
+
     query: str
     spans: tuple[ContextSpan, ...]
     tokens: int
@@ -106,23 +110,18 @@ class Context(Sequence[ContextSpan]):
     budget_spent: bool = False
 
     @property
+    def ms(self) -> dict[str, float]:
+        """Milliseconds per stage."""
+        return {stage: round(ms, 3) for stage, ms in self.timings}
+
+    @property
     def text(self) -> str:
         """The spans for a prompt, each after a line with its number and its source."""
         return written(self.spans)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return {
-            "query": self.query,
-            "text": self.text,
-            "tokens": self.tokens,
-            "budget": self.budget,
-            "spans": [each.to_dict() for each in self.spans],
-            "ms": {stage: round(ms, 3) for stage, ms in self.timings},
-            "budget_spent": self.budget_spent,
-            "left_out": list(self.left_out),
-            **self.remarks,
-        }
+        return {**to_values(self), **self.remarks}
 
     def to_json(self, **options: Any) -> str:
         """Return `to_dict` as JSON; options are those of json.dumps, such as ``indent=2``."""

@@ -5,7 +5,7 @@ As lines of text it is the whole tree, or its strongest rows.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ranklet.runtime.console import printable
 
@@ -48,6 +48,9 @@ class Explanation:
             amount depends on that rank only. It is not a part of the amount.
     """
 
+    ALWAYS: ClassVar[tuple[str, ...]] = ("label", "value", "parts")
+    PERHAPS: ClassVar[tuple[str, ...]] = ("reasons",)
+
     label: str
     value: float
     parts: tuple["Explanation", ...] = ()
@@ -78,7 +81,7 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return labels, values, parts, and reasons if there are any, as plain values."""
-        tree = {
+        tree = {  # by hand, because an answer has thousands of them
             "label": self.label,
             "value": self.value,
             "parts": [part.to_dict() for part in self.parts],

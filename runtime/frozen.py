@@ -14,6 +14,8 @@ T = TypeVar("T")
 def frozen(kind: type[T]) -> type[T]:
     """Return a class as a frozen dataclass without slots, which no dataclass inherits.
 
+    An `__init__` of its own, or of a base, stays.
+
     >>> @frozen
     ... class Point:
     ...     x: int
@@ -24,7 +26,7 @@ def frozen(kind: type[T]) -> type[T]:
     for name, method in _SHARED.items():
         if name not in vars(kind):
             setattr(kind, name, method)
-    return dataclass(repr=False, eq=False)(kind)
+    return dataclass(init=kind.__init__ is object.__init__, repr=False, eq=False)(kind)
 
 
 def _set(self: Any, name: str, value: object) -> None:

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, overload
 
 import numpy as np
 
 from ranklet.runtime.frozen import frozen
-from ranklet.runtime.plain import plain, plain_value
+from ranklet.runtime.plain import plain, plain_value, to_values
 from ranklet.runtime.snippet import excerpt
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ SNIPPET = 300  # characters
 _SHOWN = 3  # hits in a repr
 # What a hit of a collection reads when it is asked for.
 _LATE = ("title", "text", "passage", "metadata", "location")
+_OF_TEXT = ("title", "text", "snippet", "start", "end", "heading", "metadata", "spans")
 _READ = 100_000  # characters of a text, among which its best part is looked for
 _SHOWN_VALUE = 60  # characters of a value of the metadata on one line
 
@@ -73,16 +74,13 @@ class Count(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, where dates are ISO 8601 strings."""
-        value: Any = self.value
-        if isinstance(value, tuple):
-            return {"value": [*map(plain_value, value)], "count": self.count}
-        return {"value": plain_value(value), "count": self.count}
+        return {"value": plain_value(self.value), "count": self.count}
 
 
 def in_line(metadata: "Mapping[str, Value]") -> str:
-    """Return metadata on one line for people, where long values are shortened.
+    """Return metadata on one line for people, without what is empty; long values are shortened.
 
-    >>> in_line({"tags": ["a", "b"], "year": 2024, "open": True})
+    >>> in_line({"tags": ["a", "b"], "year": 2024, "open": True, "place": ""})
     'tags: a, b · year: 2024 · open: true'
     """
 
@@ -91,7 +89,8 @@ def in_line(metadata: "Mapping[str, Value]") -> str:
         text = " ".join((", ".join(value) if isinstance(value, list) else text).split())
         return text if len(text) <= _SHOWN_VALUE else f"{text[:_SHOWN_VALUE]}…"
 
-    return " · ".join(f"{name}: {shown(value)}" for name, value in plain(metadata).items())
+    values = plain(metadata).items()
+    return " · ".join(f"{name}: {shown(value)}" for name, value in values if value not in ("", []))
 
 
 class _Late:
@@ -148,6 +147,12 @@ class Hit(_Late):
         spans: more passages of its document, in their order and without repetition, as `rank` was
             asked for by `passages` and `context`.
     """
+
+    ALWAYS: ClassVar[tuple[str, ...]] = ("id", "score", "index")
+    PERHAPS: ClassVar[tuple[str, ...]] = (
+        "title", "text", "snippet", "passage", "start", "end", "heading", "metadata", "pinned",
+        "folded", "relevance", "spans", "explanation",
+    )  # fmt: skip
 
     id: str
     score: float
@@ -241,13 +246,6 @@ class Hit(_Late):
         """The id, and the passage if the document is split, for people."""
         return self.id if self.passage is None else f"{self.id} · passage {self.passage}"
 
-    def location_values(self) -> dict[str, Any]:
-        """Return as plain values where the text stands in its document, as far as it is known."""
-        if self.location is None:
-            return {}
-        heading = {"heading": list(self.heading)} if self.heading else {}
-        return {"start": self.start, "end": self.end, **heading}
-
     @property
     def whole(self) -> str:
         """The title, the text and the texts of the metadata."""
@@ -272,34 +270,17 @@ class Hit(_Late):
         found = self.places(self.text[:_READ]) if len(self.text) > characters else ()
         return excerpt(self.text, found, characters)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values; passage, metadata and explanation only if there are any.
+    def to_dict(self, *, text: bool = True, explain: bool = True) -> dict[str, Any]:
+        """Return plain values, without those that there are none of. Dates are ISO 8601 strings.
 
-        Dates are ISO 8601 strings.
+        Args:
+            text: whether there are title, text, metadata, and what else is read of the document.
+            explain: whether there is the explanation, if there is one.
         """
-        values: dict[str, Any] = {
-            "id": self.id,
-            "score": self.score,
-            "title": self.title,
-            "text": self.text,
-            "snippet": self.snippet,
-        }
-        if self.passage is not None:
-            values["passage"] = self.passage
-        values |= self.location_values()
-        if self.metadata:
-            values["metadata"] = plain(self.metadata)
-        if self.pinned:
-            values["pinned"] = True
-        if self.folded:
-            values["folded"] = list(self.folded)
-        if self.relevance is not None:
-            values["relevance"] = self.relevance
-        if self.spans:
-            values["spans"] = [each.to_dict() for each in self.spans]
-        if self.explanation is not None:
-            values["explanation"] = self.explanation.to_dict()
-        return values
+        without = () if explain else ("explanation",)
+        if not text:
+            return to_values(self, (*_OF_TEXT, *without))
+        return to_values(self, without if self.location else ("start", "end", *without))
 
 
 @frozen
@@ -334,6 +315,23 @@ class Ranking(Sequence[Hit]):
             the hits or not; None if nobody asked for relevance.
     """
 
+    ALWAYS: ClassVar[tuple[str, ...]] = (
+        "query",
+        "hits",
+        "ms",
+        "budget_spent",
+        "left_out",
+        "truncated",
+    )
+    PERHAPS: ClassVar[tuple[str, ...]] = (
+        "corrections",
+        "ignored",
+        "unknown",
+        "suggestion",
+        "answerable",
+    )
+    COUNTED: ClassVar[tuple[str, ...]] = ("total", "exact", "facets")  # if it was counted
+
     hits: tuple[Hit, ...]
     query: str
     timings: tuple[Timing, ...]
@@ -356,36 +354,30 @@ class Ranking(Sequence[Hit]):
         object.__setattr__(self, "marks", marks)
         return self
 
+    @property
+    def ms(self) -> dict[str, float]:
+        """Milliseconds per stage."""
+        return {timing.stage: round(timing.ms, 3) for timing in self.timings}
+
     def counted(self) -> dict[str, Any]:
         """Return the total and the facets as plain values, as far as they were asked for."""
         if self.total is None:
             return {}
-        shown = {name: [each.to_dict() for each in found] for name, found in self.facets.items()}
-        return {"total": self.total, "exact": self.exact, **({"facets": shown} if shown else {})}
+        found = {name: plain_value(getattr(self, name)) for name in self.COUNTED}
+        return {name: value for name, value in found.items() if value != {}}
 
     def remarks(self) -> dict[str, Any]:
         """Return as plain values what a caller should know of the query, where there is any."""
-        found = {
-            "corrections": dict(self.corrections),
-            "ignored": list(self.ignored),
-            "unknown": list(self.unknown),
-            "suggestion": self.suggestion,
-        }
-        likely = {} if self.answerable is None else {"answerable": self.answerable}
-        return {name: value for name, value in found.items() if value} | likely
+        return to_values(self, self.ALWAYS)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: the query, its hits, and how they were computed."""
-        return {
-            "query": self.query,
-            "hits": [hit.to_dict() for hit in self.hits],
-            "ms": {timing.stage: round(timing.ms, 3) for timing in self.timings},
-            "budget_spent": self.budget_spent,
-            "left_out": list(self.left_out),
-            "truncated": dict(self.truncated),
-            **self.remarks(),
-            **self.counted(),
-        }
+    def to_dict(self, hits: Sequence[Mapping[str, Any]] | None = None) -> dict[str, Any]:
+        """Return plain values: the query, its hits, and how they were computed.
+
+        Args:
+            hits: the values of the hits, if they were made before.
+        """
+        shown = [hit.to_dict() for hit in self.hits] if hits is None else hits
+        return {**to_values(self, ("hits",)), "hits": shown, **self.counted()}
 
     def to_json(self, **options: Any) -> str:
         """Return `to_dict` as JSON; options are those of json.dumps, such as ``indent=2``."""

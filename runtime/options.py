@@ -9,8 +9,11 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
+from inspect import cleandoc
 from math import inf
+from numbers import Integral
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ranklet.runtime.errors import InputError
@@ -18,6 +21,7 @@ from ranklet.runtime.errors import InputError
 DEVICES = ("auto", "cpu", "cuda")  # where models run
 LAST_PORT = 65_535  # of an address of the internet
 MOST_TEXT = 4096  # characters of a prompt or a list of tokens
+_ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n {8,}.*)*)", re.MULTILINE)
 _KEY = "option"  # in a field's metadata
 # Of options by name: another option, and values of it beside which the option has no effect. A
 # class names them in its attribute IDLE, and nobody can give both.
@@ -29,9 +33,11 @@ class Option(NamedTuple):
 
     Attributes:
         about: the help text, one line.
-        kind: int, float, bool, str, Path, or object if `read` makes the value.
+        kind: int, float, bool, str, Path, dict for an object of JSON, list for texts, or object if
+            `read` makes the value, or if it is a text that only Python gives in other forms.
         least: smallest number.
-        most: largest number, or length of a text without `allowed`; None for no limit.
+        most: largest number, length of a text without `allowed`, or number of texts; None for no
+            limit.
         allowed: allowed texts; empty for any.
         untyped: one more text, which only Python may give; empty for none.
         optional: whether it may be None.
@@ -41,6 +47,11 @@ class Option(NamedTuple):
         instead_of: the option that it replaces; a command line cannot have both.
         many: "again" if a command line may give it several times, or "+" if several values may
             follow it; `read` gets all texts in a list.
+        metavar: what a command line calls a value; empty for the name of the kind.
+        example: a value, as Python writes it.
+        limit: the limit of a server that bounds it; see `handlers.api.limits`.
+        fronts: where it can be asked for besides Python; None for everywhere.
+        unfit: why it cannot be used, by what is ranked.
     """
 
     about: str
@@ -55,6 +66,16 @@ class Option(NamedTuple):
     recorded: bool = True
     instead_of: str = ""
     many: str = ""
+    metavar: str = ""
+    example: str = ""
+    limit: str = ""
+    fronts: tuple[str, ...] | None = None
+    unfit: Mapping[str, str] = MappingProxyType({})
+
+    def flag_of(self, name: str, default: object) -> str:
+        """Return its name on a command line; that of a switch which is on turns it off."""
+        turns = "no-" if self.kind is bool and default else ""
+        return self.flag or f"--{turns}{name.replace('_', '-')}"
 
     def check(self, name: str, value: object) -> None:
         """Raise InputError with the allowed values unless `value` is one of them."""
@@ -100,7 +121,7 @@ class Declared(NamedTuple):
     @property
     def flag(self) -> str:
         """Its name on the command line."""
-        return self.option.flag or f"--{self.path[-1].replace('_', '-')}"
+        return self.option.flag_of(self.path[-1], self.default)
 
 
 def integer(
@@ -171,6 +192,19 @@ def read_each(
     return _field(default, Option(about, object, flag=flag, read=read, many=many))
 
 
+def declare(default: object, about: str, kind: type, **more: Any) -> Any:
+    """Return a field for an option of any kind, with more attributes of `Option`."""
+    if kind is bool:
+        more["example"] = str(not default)
+    return _field(default, Option(about, kind, optional=default is None, **more))
+
+
+def read_attributes(kind: type) -> dict[str, str]:
+    """Return what the docstring of a class says of its attributes, by name."""
+    text = cleandoc(kind.__doc__ or "").partition("\nAttributes:\n")[2]
+    return {name: " ".join(told.split()) for name, told in _ATTRIBUTE.findall(text)}
+
+
 def read_names(typed: str) -> tuple[str, ...]:
     """Return names that are separated by commas, and perhaps spaces.
 
@@ -183,12 +217,20 @@ def read_names(typed: str) -> tuple[str, ...]:
 def options_of(options: Any, *outer: str) -> Iterator[Declared]:
     """Yield every option of a dataclass instance and of dataclass instances in its fields."""
     for each in fields(options):
+        if each.name in getattr(options, "WITHOUT", ()):
+            continue
         value, path = getattr(options, each.name), (*outer, each.name)
         option, group = _declaration(type(options), each.name)
         if option is not None:
             yield Declared(path, group, value, option)
         elif is_dataclass(value):
             yield from options_of(value, *path)
+
+
+def declared(kind: type) -> dict[str, Option]:
+    """Return the options of a dataclass by name, without those of dataclasses in its fields."""
+    found = ((each.name, _declaration(kind, each.name)[0]) for each in fields(kind))
+    return {name: option for name, option in found if option is not None}
 
 
 def check_idle(options: Any, given: Collection[str] | None = None) -> None:
@@ -243,13 +285,15 @@ def check_number(name: str, value: object, least: float, most: float | None) -> 
     """Raise InputError unless `value` is a finite number from `least` to `most`."""
     # No math.isfinite: it overflows on a whole number of 400 digits, which JSON may hold.
     if type(value) not in (int, float) or not _within(value, least, most):
-        raise InputError(f"{name} is {value!r}; it must be a number {range_of(least, most)}")
+        raise InputError(f"{name} is {value!r:.60}; it must be a number {range_of(least, most)}")
 
 
 def check_integer(name: str, value: object, least: float, most: float | None = None) -> None:
     """Raise InputError unless `value` is a whole number from `least` to `most`."""
     if type(value) is not int or not _within(value, least, most):
-        raise InputError(f"{name} is {value!r}; it must be a whole number {range_of(least, most)}")
+        raise InputError(
+            f"{name} is {value!r:.60}; it must be a whole number {range_of(least, most)}"
+        )
 
 
 def range_of(least: float, most: float | None) -> str:
@@ -274,6 +318,12 @@ def short(number: float) -> str:
 
 def _within(value: Any, least: float, most: float | None) -> bool:
     return bool(least <= value and (value < inf if most is None else value <= most))
+
+
+def check_whole(name: str, value: object, least: int) -> None:
+    """Raise InputError unless `value` is a whole number of any type, `least` or more."""
+    if type(value) is bool or not isinstance(value, Integral) or value < least:
+        raise InputError(f"{name} must be a whole number, {least} or more, not {value!r:.60}")
 
 
 def check_one_of(name: str, value: object, allowed: Sequence[str]) -> None:

@@ -1,16 +1,45 @@
-"""Metadata as JSON values."""
+"""Metadata and answers as JSON values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.manifest import Value
 
 
+class Shown(Protocol):
+    """What has a form in JSON, which OpenAPI describes by the same names.
+
+    Attributes:
+        ALWAYS: the attributes that are always there.
+        PERHAPS: those that are left out if they have no value.
+    """
+
+    ALWAYS: ClassVar[tuple[str, ...]]
+    PERHAPS: ClassVar[tuple[str, ...]]
+
+
+def to_values(thing: Shown, without: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the JSON values of what has such a form, perhaps without some."""
+    left = {*without}
+    values = {name: plain_value(getattr(thing, name)) for name in thing.ALWAYS if name not in left}
+    for name in thing.PERHAPS:
+        value = None if name in left else plain_value(getattr(thing, name))
+        if not (value is None or value is False or value in ([], {})):
+            values[name] = value
+    return values
+
+
 def plain_value(value: object) -> Any:
-    """Return a value, or a date as an ISO 8601 string."""
-    return value.isoformat() if isinstance(value, date) else value
+    """Return a JSON value: of a date an ISO 8601 string, and of an answer its own form."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return plain(value)
+    if to_dict := getattr(value, "to_dict", None):
+        return to_dict()
+    return [*map(plain_value, value)] if isinstance(value, list | tuple) else value
 
 
 def plain(metadata: "Mapping[str, Value]") -> dict[str, Any]:

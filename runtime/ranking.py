@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from ranklet.runtime.arguments import as_list
+from ranklet.runtime.asks import Ask, ContextAsk, asking
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check, stamp_beside, stamp_of_bundle
 from ranklet.runtime.errors import InputError, RemoteError
+from ranklet.runtime.lists import as_list
 from ranklet.runtime.options import DEVICES, check_one_of
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import Address, BundleLike, check_path, located, raw_text
@@ -22,9 +23,10 @@ from ranklet.runtime.variables import Variable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ranklet.runtime.arguments import ContextOptions, Document, RankOptions
+    from ranklet.runtime.asks import Document
     from ranklet.runtime.contexts import Context
     from ranklet.runtime.hits import Ranking
+    from ranklet.runtime.keywords import ContextOptions, RankOptions
     from ranklet.runtime.metadata.where import Condition
     from ranklet.runtime.pipeline import PipelineLike
     from ranklet.runtime.syntax.query_syntax import Query
@@ -133,35 +135,42 @@ def _keep(key: _Key, entry: "_Loaded") -> None:
 
 
 @short_tracebacks
+@asking(Ask)
 def rank(
     query: "str | Query",
     documents: "Sequence[Document] | None" = None,
     *,
     bundle: BundleLike | None = None,
-    **options: "Unpack[RankOptions]",
+    **named: "Unpack[RankOptions]",
 ) -> "Ranking":
     """Rank a bundle's collection or the caller's own documents; see `Bundle.rank`."""
     _check_own("rank", query, documents)
-    return opened(bundle).rank(query, documents, **options)
+    return opened(bundle).rank(query, documents, **named)
 
 
 @short_tracebacks
+@asking(Ask)
 def rank_batch(
     queries: "Sequence[str | Query]",
     *,
     bundle: BundleLike | None = None,
-    **options: "Unpack[RankOptions]",
+    **named: "Unpack[RankOptions]",
 ) -> "list[Ranking]":
     """Rank a bundle's collection for several queries; see `Bundle.rank_batch`."""
-    return opened(bundle).rank_batch(queries, **options)
+    return opened(bundle).rank_batch(queries, **named)
 
 
 @short_tracebacks
+@asking(ContextAsk)
 def context(
-    query: "str | Query", *, bundle: BundleLike | None = None, **options: "Unpack[ContextOptions]"
+    query: "str | Query",
+    tokens: int = ContextAsk.tokens,
+    *,
+    bundle: BundleLike | None = None,
+    **named: "Unpack[ContextOptions]",
 ) -> "Context":
     """Return parts of a bundle's documents that fit into a prompt; see `Bundle.context`."""
-    return opened(bundle).context(query, **options)
+    return opened(bundle).context(query, tokens, **named)
 
 
 @short_tracebacks

@@ -28,6 +28,7 @@ from ranklet.corpus.sources import passages
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.build_options import TITLE_BOOST
 from ranklet.export.bundles import export_bundle
+from ranklet.runtime.asks import Ask
 from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.bundles.manifest import NO_TYPES
 from ranklet.runtime.call.candidates import numbers_of
@@ -35,7 +36,6 @@ from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.search import context
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Call
-from ranklet.runtime.search.selection import Selection
 from ranklet.runtime.sets import evenly
 from ranklet.runtime.text.sentences import count_words
 from ranklet.training.checkpoint import Checkpoint
@@ -247,10 +247,10 @@ class Asked:
         search = bundle._search
         if not isinstance(search, LocalSearch):
             raise TypeError("the bundle has its own documents")
-        selection, found = Selection(k=25), list[tuple[str, int, int]]()
-        run = search._reaching(Call(search.read(query), bundle.manifest.pipeline(None)), selection)
+        ask, found = Ask(k=25), list[tuple[str, int, int]]()
+        run = search._reaching(Call(search.read(query), bundle.manifest.pipeline(None)), ask)
         documents, left = search.documents, tokens
-        positions = run.best_passages(selection)
+        positions = run.best_passages(ask)
         for number in numbers_of(run.execution.candidates)[positions].tolist():
             location, text = documents.location(number) or Location(0), documents.texts[number]
             name = documents.titles[number] or documents.ids[number]

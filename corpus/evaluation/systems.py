@@ -17,8 +17,8 @@ from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.evaluation.ranked import RankedMeasure, parse_ranked
 from ranklet.corpus.evaluation.significance import Comparison, compare
 from ranklet.corpus.progress import progress
-from ranklet.runtime.arguments import as_list
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.lists import as_list
 from ranklet.runtime.options import check_integer
 from ranklet.runtime.pipeline import PipelineLike
 

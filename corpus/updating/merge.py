@@ -21,7 +21,6 @@ from ranklet.corpus.indexing.reuse import Contents, first_passages
 from ranklet.corpus.sources.bundle_documents import metadata_of_each
 from ranklet.corpus.updating.changes import first_ids
 from ranklet.corpus.updating.joining import Joined, analyse_all
-from ranklet.runtime.arguments import as_list
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.additions import refuse_additions
 from ranklet.runtime.bundles.documents import Documents
@@ -29,6 +28,7 @@ from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.lists import as_list
 from ranklet.runtime.options import check_one_of
 from ranklet.runtime.ranking import load
 from ranklet.runtime.short_tracebacks import short_tracebacks

@@ -23,13 +23,13 @@ from ranklet.corpus.updating.changes import by_id, find_changes
 from ranklet.corpus.updating.compact import write_joined
 from ranklet.corpus.updating.joining import Joined, analyse_all, join
 from ranklet.corpus.updating.versions import VERSIONS, following, keep_base, prune
-from ranklet.runtime.arguments import as_list
 from ranklet.runtime.bundle import Bundle, open_search
 from ranklet.runtime.bundles.additions import read_additions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import PLURALS, Splitting, field_type
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.lists import as_list
 from ranklet.runtime.ranking import load
 from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike

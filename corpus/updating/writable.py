@@ -16,10 +16,11 @@ from ranklet.corpus.updating.changes import Counts
 from ranklet.corpus.updating.compact import compact, join_beside, restore
 from ranklet.corpus.updating.live import Live
 from ranklet.corpus.updating.update import documents_to_add
-from ranklet.runtime.arguments import Where, as_list
+from ranklet.runtime.asks import Where
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.errors import InputError, RankletError
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.lists import as_list
 from ranklet.runtime.ranking import load
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.short_tracebacks import short_tracebacks

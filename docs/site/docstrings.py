@@ -12,7 +12,15 @@ from griffe import Attribute, Docstring, ExprCall, Extension, Module, Object
 
 DOCTEST = re.compile(r"(?:^[ ]*>>> .*\n?(?:^[ ]*(?!>>> )\S.*\n?)*)+", re.MULTILINE)
 FLAG = re.compile(r"\s*# doctest: .*$", re.MULTILINE)
-DECLARING = {"integer", "number", "one_of", "text", "switch", "read_from"}  # default, …, help
+DECLARING = {
+    "integer",
+    "number",
+    "one_of",
+    "text",
+    "switch",
+    "read_from",
+    "declare",
+}  # default, …, help
 
 
 class ReadableDocstrings(Extension):

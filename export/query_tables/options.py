@@ -10,8 +10,8 @@ from ranklet.corpus.collections.collection import is_collection
 from ranklet.corpus.sources.query_texts import queries_to_learn
 from ranklet.corpus.sources.source import Source
 from ranklet.export.query_tables.texts import short_texts
-from ranklet.runtime.arguments import as_list
 from ranklet.runtime.errors import InputError
+from ranklet.runtime.lists import as_list
 from ranklet.runtime.options import Checked, Idle, number, one_of, read_each
 
 SIDES = ("network", "table")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.examples import example_queries
-from ranklet.handlers.api.fields import Route
+from ranklet.handlers.api.field import Route
 from ranklet.handlers.api.limits import Limits, Room
 from ranklet.handlers.api.reading import Request, typed
 from ranklet.runtime.bundle import Bundle
@@ -29,13 +29,10 @@ from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.errors import TooManySpansError
 from ranklet.runtime.hits import Hit, Ranking, Timing
-from ranklet.runtime.plain import plain
 
 if TYPE_CHECKING:
     from ranklet.runtime.rankers.encoding import EncodedTexts
 
-_BRANCH_BYTES = len('{"label":"","value":0,"parts":[]}')
-_COUNT_BYTES = len('{"value":,"count":1}')
 _SPAN_BYTES = len('{"begin":0,"end":1,"value":0}')
 FEWER = "send fewer texts"  # to get a smaller answer
 DEFAULT_MODEL = "ranklet"  # the name of the first ranker that encodes
@@ -90,7 +87,8 @@ def rank(
         raise RequestError(422, "this bundle has no collection to rank: give 'documents'")
     ranking = bundle.rank(**wanted, budget_ms=budget_ms)
     with_text, room = request["return_documents"], Room(limits.answer_bytes)
-    hits = [_hit(hit, with_text, explain, room) for hit in deadline.wanted(ranking)]
+    found = deadline.wanted(ranking)
+    hits = [room.fit(hit.to_dict(text=with_text, explain=explain)) for hit in found]
     for shown, hit in zip(hits, ranking, strict=True) if with_text and request["marks"] else ():
         texts = {name: shown[name] for name in ("title", "snippet")}
         shown["marks"] = {name: list(map(list, hit.places(text))) for name, text in texts.items()}
@@ -102,13 +100,8 @@ def rank(
             ranking = replace(ranking, budget_spent=True, left_out=(*ranking.left_out, left_out))
             break
         shown["highlights"] = _highlights(bundle, hit, room)
-    timings = {stage: round(ms, 3) for stage, ms in ranking.timings}
-    reply: dict[str, Any] = {"query": ranking.query, "hits": hits, "ms": timings}
-    reply |= ranking.remarks()
-    if ranking.truncated:
-        reply["truncated"] = dict(ranking.truncated)
-    reply |= _counted(ranking, room)
-    return Answer(reply | _budget_fields(ranking), ranking.timings, ranking.left_out)
+    room.fit(ranking.counted())
+    return Answer(ranking.to_dict(hits), ranking.timings, ranking.left_out)
 
 
 def explain(
@@ -125,8 +118,7 @@ def explain(
     if not bundle.has_collection:
         raise RequestError(422, "this bundle has no collection, so no document to explain")
     hit = bundle.explained(query, identity, budget_ms=budget_ms, **how)
-    shown = _hit(hit, with_text=False, explained=True, room=Room(limits.answer_bytes))
-    return Answer({"query": query, **{key: shown[key] for key in shown if key != "index"}})
+    return Answer({"query": query, **Room(limits.answer_bytes).fit(hit.to_dict(text=False))})
 
 
 def context(
@@ -138,9 +130,10 @@ def context(
     if not bundle.has_collection:
         raise RequestError(422, "this bundle has no collection, so no context to take from it")
     found = bundle.context(**wanted, budget_ms=budget_ms)
-    Room(limits.answer_bytes).take(2 * len(found.text))
     late = found.left_out if found.budget_spent else ()
-    return Answer(found.to_dict(), tuple(starmap(Timing, found.timings)), late)
+    return Answer(
+        Room(limits.answer_bytes).fit(found.to_dict()), tuple(starmap(Timing, found.timings)), late
+    )
 
 
 def complete(
@@ -201,13 +194,12 @@ def rerank(
 
     def result(hit: Hit) -> dict[str, Any]:
         text = {"text": texts[hit.index]["text"]} if with_text else {}
-        room.take(len(text.get("text", "")))
         if of_tei:
             return {"index": hit.index, "score": hit.score, **text}
         document = {"document": text} if text else {}
         return {"index": hit.index, "relevance_score": hit.score, **document}
 
-    results = [result(hit) for hit in ranking]
+    results = [room.fit(result(hit)) for hit in ranking]
     if of_tei:
         return Answer(results, ranking.timings, ranking.left_out)
     # Nothing is metered here, but clients of Jina need `usage` and those of Cohere `meta`.
@@ -386,47 +378,7 @@ def info(bundle: Bundle, limits: Limits, *, examples: bool = True) -> dict[str, 
 
 def shown_hit(bundle: Bundle, hit: Hit, room: Room) -> dict[str, Any]:
     """Return all of a hit: its texts, its explanation, and its highlights."""
-    shown = _hit(hit, with_text=True, explained=True, room=room)
-    return {**shown, "highlights": _highlights(bundle, hit, room)}
-
-
-def _hit(hit: Hit, with_text: bool, explained: bool, room: Room) -> dict[str, Any]:
-    shown: dict[str, Any] = {"id": hit.id, "score": hit.score, "index": hit.index}
-    if hit.passage is not None:
-        shown["passage"] = hit.passage
-    if hit.pinned:
-        shown["pinned"] = True
-    if hit.relevance is not None:
-        shown["relevance"] = hit.relevance
-    if hit.folded:
-        room.take(sum(map(len, hit.folded)))
-        shown["folded"] = list(hit.folded)
-    if with_text:
-        texts = {"title": hit.title, "text": hit.text, "snippet": hit.snippet}
-        shown |= hit.location_values()
-        if hit.spans:
-            room.take(sum(len(each.text) for each in hit.spans))
-            shown["spans"] = [each.to_dict() for each in hit.spans]
-        room.take(sum(map(len, texts.values())))
-        shown |= texts
-        if hit.metadata:
-            shown["metadata"] = plain(hit.metadata)
-            room.take(_least_bytes(shown["metadata"]))
-    if explained and hit.explanation is not None:
-        from ranklet.runtime.explanation import branches
-
-        for branch in branches(hit.explanation):
-            room.take(len(branch.label) + _BRANCH_BYTES)
-        shown["explanation"] = hit.explanation.to_dict()
-    return shown
-
-
-def _least_bytes(metadata: Mapping[str, Any]) -> int:
-    """Return what metadata have in JSON at least."""
-    return sum(
-        len(name) + (sum(map(len, value)) if isinstance(value, list) else len(str(value)))
-        for name, value in metadata.items()
-    )
+    return {**room.fit(hit.to_dict()), "highlights": _highlights(bundle, hit, room)}
 
 
 def _highlights(bundle: Bundle, hit: Hit, room: Room) -> dict[str, list[dict[str, Any]]]:
@@ -448,13 +400,6 @@ def _highlights(bundle: Bundle, hit: Hit, room: Room) -> dict[str, list[dict[str
         begin, end = span.begin - shift, span.end - shift
         spans[part].append({"begin": begin, "end": end, "value": span.value})
     return spans
-
-
-def _counted(ranking: Ranking, room: Room) -> dict[str, Any]:
-    """Return the total and the facets of a ranking, as far as they were asked for."""
-    for found in ranking.facets.values():
-        room.take(sum(len(str(each.value)) + _COUNT_BYTES for each in found))
-    return ranking.counted()
 
 
 def _budget_fields(ranking: Ranking) -> dict[str, Any]:

@@ -4,11 +4,14 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from typing import Any, TypeVar
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.runtime.errors import InputError
 from ranklet.runtime.frozen import frozen
 from ranklet.runtime.variables import PREFIX, VARIABLES
+
+V = TypeVar("V")
 
 _BARE = {"HOST": "HOST", "PORT": "PORT"}  # variables without the prefix, which platforms set
 # After this share of a request's time limit no further stage begins. So a partial answer arrives
@@ -100,9 +103,9 @@ def characters(text: str) -> int:
 class Room:
     """The room that is left in an answer.
 
-    Each part of an answer takes its room before it is made, so that no memory is spent on an answer
-    that is too large. The sizes are the least that the parts can have in JSON. When all is encoded,
-    `check` compares the size that it really has.
+    Each part of an answer, such as a hit, takes its room when it is made, so that an answer that is
+    too large ends there. The sizes are the least that the parts can have in JSON. When all is
+    encoded, `check` compares the size that it really has.
 
     Args:
         most: the number of bytes that the answer may have.
@@ -126,6 +129,25 @@ class Room:
         self.left -= size
         if self.left < 0:
             raise self.full()
+
+    def fit(self, value: V) -> V:
+        """Take the room that a JSON value needs at least, and return it.
+
+        Raises:
+            RequestError: 413: there is less.
+        """
+        waiting: list[Any] = [value]
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, dict):
+                self.take(2 + sum(map(len, each)) + 4 * len(each))
+                waiting += each.values()
+            elif isinstance(each, list):
+                self.take(2 + len(each))
+                waiting += each
+            else:
+                self.take(len(each) + 2 if isinstance(each, str) else 1)
+        return value
 
     def full(self) -> RequestError:
         """Return the error of an answer that has no room."""

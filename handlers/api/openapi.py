@@ -6,11 +6,15 @@ allows, and the server refuses what it does not allow.
 
 from typing import Any
 
-from ranklet.handlers.api.fields import DOCUMENTS, FACETS, OBJECT, Field, Route, fields_of
+from ranklet.handlers.api.field import DOCUMENTS, FACETS, OBJECT, TEXTS, Field, Route
+from ranklet.handlers.api.fields import fields_of
 from ranklet.handlers.api.limits import Limits
+from ranklet.handlers.api.schemas import Schema, schema_of
+from ranklet.runtime.contexts import Context, ContextSpan
+from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.hits import Completion, Count, Hit, Ranking
+from ranklet.runtime.search.whole_document import WholeDocument
 from ranklet.version import __version__
-
-Schema = dict[str, Any]
 
 _JSON = "application/json"
 _NUMBER = {"type": "number"}
@@ -186,7 +190,7 @@ def _request(route: Route, limits: Limits, **instead: Schema) -> Schema:
 
 def _or_null(field: Field, limits: Limits) -> Schema:
     schema = field.schema(limits)
-    if field.type is FACETS:
+    if field.type in (FACETS, TEXTS) and not field.needed:
         return {**schema, "anyOf": [*schema["anyOf"], _NULL]}
     if field.needed or "type" not in schema:
         return schema
@@ -208,67 +212,19 @@ def _list(items: Schema) -> Schema:
 
 
 def _schemas(limits: Limits) -> Schema:
-    late = {"budget_spent": {"type": "boolean"}, "left_out": _list(_STRING)}
     name, key = {"type": ["string", "null"]}, {"type": ["string", "integer", "null"]}
     few = _or_null(fields_of(Route.RANK)["k"]._replace(most="explained"), limits)
-    passage = {"type": "integer", "minimum": 1, "description": "Of a document that was split."}
     span = _object({"begin": _INTEGER, "end": _INTEGER, "value": _NUMBER})
-    located: Schema = {
-        "start": {"type": "integer", "description": "The text's first character in its document."},
-        "end": {"type": "integer", "description": "The character after its last one."},
-        "heading": {**_list(_STRING), "description": "What it stands under, the highest first."},
-        "metadata": _OBJECT,
-        "relevance": {**_NUMBER, "description": "How likely it answers the query, 0 to 1."},
+    hit, ranking = schema_of(Hit), schema_of(Ranking, *Ranking.COUNTED)
+    hit["properties"] |= {
+        "highlights": _object({"title": _list(span), "text": _list(span)}),
+        "marks": _object({"title": _list(_PLACE), "snippet": _list(_PLACE)}),
     }
-    part = _object(
-        {"id": _STRING, "title": _STRING, "text": _STRING},
-        {**located, "page": _INTEGER, "score": _NUMBER},
-    )
-    hit = _object(
-        {"id": _STRING, "score": _NUMBER, "index": _INTEGER},
-        {
-            "title": _STRING,
-            "text": _STRING,
-            "snippet": _STRING,
-            **located,
-            "spans": {**_list(part), "description": "More passages of its document."},
-            "passage": passage,
-            "pinned": {"type": "boolean", "description": "Whether `pin` has its id."},
-            "folded": {**_list(_STRING), "description": "Ids of near duplicates left out."},
-            "explanation": _ref("Explanation"),
-            "highlights": _object({"title": _list(span), "text": _list(span)}),
-            "marks": _object({"title": _list(_PLACE), "snippet": _list(_PLACE)}),
-        },
-    )
-    corrections = {
-        "type": "object",
-        "additionalProperties": _STRING,
-        "description": "By unknown word, the word that was searched instead.",
-    }
-    unknown = {**_list(_STRING), "description": "Ids to pin or to hide that no document has."}
-    ignored = {
-        **_list(_STRING),
-        "description": "Stop words of the query, which rankers over words leave out, and signs "
-        "that have no meaning, such as `+`, `OR` or `title:` without syntax or a field.",
-    }
-    value = {"description": "A value, a pair that a range is, or null for no value."}
-    counts = _list(_object({"value": value, "count": _INTEGER}))
-    counted: Schema = {
-        "total": {"type": "integer", "description": "How many documents match."},
-        "exact": {"type": "boolean", "description": "False if vectors give only candidates."},
-        "facets": {"type": "object", "additionalProperties": counts},
-    }
-    answerable = {**_NUMBER, "description": "How likely the best document answers the query."}
-    suggestion = {**_STRING, "description": "What may have been meant, as unknown words say."}
-    remarks = {
-        "corrections": corrections,
-        "ignored": ignored,
-        "unknown": unknown,
-        "answerable": answerable,
-        "suggestion": suggestion,
-    }
-    field = {"type": ["string", "null"], "description": "title, a field, or null for a word."}
-    completion = _object({"text": _STRING, "field": field})
+    explained = {each: hit["properties"][each] for each in ("id", "score", "index", "explanation")}
+    context = schema_of(Context)
+    context["properties"] |= {each: ranking["properties"][each] for each in Ranking.PERHAPS}
+    completion = schema_of(Completion)
+    completion["properties"]["field"]["type"] = name["type"]
     result = _object(
         {"index": _INTEGER, "relevance_score": _NUMBER}, {"document": _object({"text": _STRING})}
     )
@@ -281,9 +237,13 @@ def _schemas(limits: Limits) -> Schema:
             ],
             "description": "Paths that begin with /v1/ have the second form, as OpenAI's.",
         },
-        "Stored": _object(
-            {"id": _STRING, "title": _STRING, "text": _STRING}, {"metadata": _OBJECT}
-        ),
+        "Stored": schema_of(WholeDocument),
+        "Hit": hit,
+        "ContextSpan": schema_of(ContextSpan),
+        "Count": schema_of(Count),
+        "Explanation": schema_of(Explanation),
+        "Ranking": ranking,
+        "Context": context,
         "Model": _object({"id": _STRING, "object": _STRING}),
         "Document": {"anyOf": [_STRING, _object({"text": _STRING}, {"id": key, "title": name})]},
         "RankRequest": {
@@ -294,27 +254,7 @@ def _schemas(limits: Limits) -> Schema:
                 ),
             ]
         },
-        "Ranking": _object(
-            {"query": _STRING, "hits": _list(hit), "ms": _OBJECT},
-            {
-                **late,
-                "truncated": _OBJECT,
-                **remarks,
-                **counted,
-            },
-        ),
         "ContextRequest": _request(Route.CONTEXT, limits),
-        "Context": _object(
-            {
-                "query": _STRING,
-                "text": {"type": "string", "description": "All parts, each after its source."},
-                "tokens": _INTEGER,
-                "budget": _INTEGER,
-                "spans": _list(part),
-                "ms": _OBJECT,
-            },
-            {**late, **remarks},
-        ),
         "ExplainRequest": _request(Route.EXPLAIN, limits),
         "CompleteRequest": _request(Route.COMPLETE, limits),
         "Completions": _object({"query": _STRING, "completions": _list(completion)}),
@@ -327,12 +267,7 @@ def _schemas(limits: Limits) -> Schema:
         "DeleteRequest": _request(Route.DELETE, limits),
         "Deleted": _object(dict.fromkeys(("deleted", "missing", "documents"), _INTEGER)),
         "Explained": _object(
-            {"query": _STRING, "id": _STRING, "score": _NUMBER, "explanation": _ref("Explanation")},
-            {"passage": passage},
-        ),
-        "Explanation": _object(
-            {"label": _STRING, "value": _NUMBER, "parts": _list(_ref("Explanation"))},
-            {"reasons": _ref("Explanation")},
+            {"query": _STRING, **explained}, {"passage": hit["properties"]["passage"]}
         ),
         "Rerank": {
             "anyOf": [

@@ -15,14 +15,11 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.fields import (
+from ranklet.handlers.api.field import (
     ABSENT,
     ANYTHING,
     DOCUMENTS,
     FACETS,
-    MOST_PARTS,
-    MOST_WORDS,
-    NAMES,
     NUMBER,
     RECORDS,
     STRING,
@@ -30,10 +27,10 @@ from ranklet.handlers.api.fields import (
     WHOLE,
     Field,
     Route,
-    fields_of,
 )
+from ranklet.handlers.api.fields import fields_of
 from ranklet.handlers.api.limits import Limits, characters
-from ranklet.runtime.arguments import own_documents
+from ranklet.runtime.asks import MAX_PARTS, MAX_WORDS, own_documents
 from ranklet.runtime.strict_json import unique
 
 if TYPE_CHECKING:
@@ -256,8 +253,6 @@ def read(field: Field, value: Any, limits: Limits) -> Any:
         return _documents(name, value, most, limits.characters)
     elif field.type is FACETS:
         _check_facets(name, value, most, limits.facet_values)
-    elif field.type is NAMES:
-        _check_count(f"{name!r} names", len(value), "fields", most)
     elif field.least is not None and most is not None and not field.least <= value <= most:
         # Python refuses to print an integer of several thousand digits.
         shown = f", not {value}" if abs(value) < 1 << 63 else ""
@@ -364,19 +359,19 @@ def typed(request: Request) -> "str | Query":
 
     query = typed_query(text, syntax=request["syntax"], typos=request["typos"])
     if isinstance(query, Query):
-        if query.parts > MOST_PARTS:
+        if query.parts > MAX_PARTS:
             raise RequestError(
                 413,
                 f"the query has {query.parts:,} phrases, excluded words and prefixes; at most "
-                f"{MOST_PARTS} are allowed",
+                f"{MAX_PARTS} are allowed",
             )
         corrected = (query.text, *query.excluded, *query.excluded_phrases)
         # An underscore divides words, and so do some signs that are made of several letters.
         words = len(re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", " ".join(corrected))))
-        if query.typos and words > MOST_WORDS:
+        if query.typos and words > MAX_WORDS:
             raise RequestError(
                 413,
-                f"the query has {words:,} words; at most {MOST_WORDS} are corrected, so shorten it "
+                f"the query has {words:,} words; at most {MAX_WORDS} are corrected, so shorten it "
                 "or leave 'typos' out",
             )
     return query

@@ -10,10 +10,10 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.fields import Route
+from ranklet.handlers.api.field import Route
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import Request
-from ranklet.runtime.arguments import Where
+from ranklet.runtime.asks import Where
 from ranklet.runtime.errors import CollectionError, InputError
 from ranklet.runtime.writing.locks import waiting_at_most
 

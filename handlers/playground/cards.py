@@ -179,7 +179,7 @@ def _facts(hit: JSON, types: Mapping[str, str], hidden: str) -> Markup:
             element("dd", fact(value, types.get(name, ""))),
         )
         for name, value in hit.get("metadata", {}).items()
-        if value not in (hidden, [])
+        if value not in (hidden, "", [])
     ]
     return element("dl", *facts, class_="facts") if facts else Markup("")
 

@@ -6,17 +6,8 @@ from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.fields import (
-    FLAG,
-    NAMES,
-    NUMBER,
-    STRING,
-    TEXTS,
-    WHOLE,
-    Field,
-    Route,
-    fields_of,
-)
+from ranklet.handlers.api.field import FLAG, NUMBER, STRING, TEXTS, WHOLE, Field, Route
+from ranklet.handlers.api.fields import fields_of
 from ranklet.runtime.bundles import manifest
 
 MOST = 1_000  # fields of a form
@@ -108,7 +99,7 @@ class Form:
         for name, value in self.pairs:
             if name not in OWN and not _of_metadata(name):
                 field = known.get(name)
-                listed = field and field.type in (TEXTS, NAMES)
+                listed = field and field.type is TEXTS
                 body[name] = self.all(name) if listed else _read(field, value)
         body["query"] = self["q"]
         if texts := self["texts"]:

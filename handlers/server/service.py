@@ -34,7 +34,7 @@ from ranklet.handlers.api.errors import (
     in_form_of,
     panics_as_errors,
 )
-from ranklet.handlers.api.fields import Route as Fields
+from ranklet.handlers.api.field import Route as Fields
 from ranklet.handlers.api.limits import RANKING_SHARE, Room
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.reading import IN_BODY, in_url, parse

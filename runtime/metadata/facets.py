@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import check_whole
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, NUMBER, PLURALS
 from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.errors import InputError, damaged
 from ranklet.runtime.hits import Count
 from ranklet.runtime.metadata.columns import Column, Lists, Ordered
 from ranklet.runtime.metadata.where import Operand, read_operand, unknown_field
+from ranklet.runtime.options import check_whole
 
 TOP = 10  # values of a field, unless a request says how many
 _OPTIONS = ("top", "ranges", "missing")

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.asks import SECTION, Ask, ContextAsk
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.location import without_headings
@@ -14,7 +15,6 @@ from ranklet.runtime.call.candidates import numbers_of
 from ranklet.runtime.contexts import ContextSpan, page_of, source_of, written
 from ranklet.runtime.search.filling import Filling, Piece, best_part, merged, text_of
 from ranklet.runtime.search.run import Run
-from ranklet.runtime.search.selection import SECTION, Selection
 from ranklet.runtime.text.common_words import Places
 from ranklet.runtime.text.sentences import count_words, sentences
 
@@ -133,7 +133,7 @@ class Spans:
 
 
 def spans_of_hits(
-    search: Stored, run: Run, positions: NDArray[np.intp], selection: Selection
+    search: Stored, run: Run, positions: NDArray[np.intp], ask: Ask
 ) -> Iterator[tuple[ContextSpan, ...]]:
     """Yield, for each hit, the best passages of its document, and what is around them.
 
@@ -141,7 +141,7 @@ def spans_of_hits(
         search: has the documents.
         run: the pipeline that has run.
         positions: of the hits among the candidates.
-        selection: says how many passages of a document, and what is around them.
+        ask: says how many passages of a document, and what is around them.
     """
     documents, final = search.documents, run.execution.final()
     numbers, owners = numbers_of(run.execution.candidates), run.execution.candidates.owners
@@ -149,11 +149,11 @@ def spans_of_hits(
         own = np.array([position])
         if owners is not None:
             own = np.flatnonzero(owners == owners[position])
-            own = own[np.argsort(-final[own], kind="stable")][: selection.passages or 1]
+            own = own[np.argsort(-final[own], kind="stable")][: ask.passages or 1]
         spans = Spans(search, final[own].tolist())
         wanted = {number: place for place, number in enumerate(numbers[own].tolist())}
         for number in list(wanted):
-            for near in around(documents, number, selection.context):
+            for near in around(documents, number, ask.context):
                 wanted.setdefault(near, None)  # type: ignore[arg-type]
         search.fetch(np.array(sorted(wanted), np.uint32), tokens=False)
         pieces = dict[int, list[Piece]]()
@@ -164,12 +164,7 @@ def spans_of_hits(
 
 
 def filled(
-    search: Stored,
-    run: Run,
-    selection: Selection,
-    tokens: int,
-    count: Count,
-    places: Callable[[str], Places],
+    search: Stored, run: Run, ask: ContextAsk, count: Count, places: Callable[[str], Places]
 ) -> tuple[tuple[ContextSpan, ...], int, list[str]]:
     """Return spans that fit, how many tokens they have, and why there is none if none fits.
 
@@ -180,27 +175,26 @@ def filled(
     Args:
         search: has the documents.
         run: the pipeline that has run.
-        selection: what may be taken.
-        tokens: the budget.
+        ask: what may be taken, and the budget.
         count: returns how many tokens a text has.
         places: returns where words of the query stand in a text.
     """
-    documents, order = search.documents, run.best_passages(selection)
+    documents, order, tokens = search.documents, run.best_passages(ask), ask.tokens
     numbers = numbers_of(run.execution.candidates)[order]
-    relevance = run.relevance(order).tolist() if selection.rated else ()
+    relevance = run.relevance(order).tolist() if ask.rated else ()
     spans = Spans(search, run.execution.final()[order].tolist(), relevance)
-    _fetch(search, numbers[: 1 + tokens // _LEAST], selection.context)
+    _fetch(search, numbers[: 1 + tokens // _LEAST], ask.context)
     filling, taken = Filling(count, tokens), dict[int, int]()
     least = max(_LEAST, tokens // _SHARE)
     for place, number in enumerate(numbers.tolist()):
         if filling.left < least and filling.documents:
             break
-        if relevance and relevance[place] < (selection.min_relevance or 0):
+        if relevance and relevance[place] < (ask.min_relevance or 0):
             continue
         document, piece = spans.piece(number, place)
         owner = int(number if documents.first is None else documents.first[number])
-        enough = selection.passages is not None and taken.get(owner, 0) >= selection.passages
-        if enough or (selection.unique and filling.repeats(piece.text)):
+        enough = ask.passages is not None and taken.get(owner, 0) >= ask.passages
+        if enough or (ask.unique and filling.repeats(piece.text)):
             continue
         taken[owner] = taken.get(owner, 0) + 1
         label = spans.label(document, piece)
@@ -209,7 +203,7 @@ def filled(
             if part is not None:
                 filling.add(document, part, label)
             break
-        for near in around(documents, number, selection.context):
+        for near in around(documents, number, ask.context):
             if not filling.add(*spans.piece(near, None), label):
                 break
     return _fitting(spans, filling, tokens, some=bool(len(numbers)))

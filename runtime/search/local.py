@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import Where
+from ranklet.runtime.asks import Ask, ContextAsk, Where
 from ranklet.runtime.bundles.files import BundleFiles, has_synonyms
 from ranklet.runtime.call.candidates import StoredCandidates, numbers_of
 from ranklet.runtime.call.deadline import Deadline
@@ -24,10 +24,10 @@ from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipeline import Boost, Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.search.groups import groups_of
 from ranklet.runtime.search.port import Call, Search, steadily
 from ranklet.runtime.search.reading import postings_of, read_query
 from ranklet.runtime.search.run import Run
-from ranklet.runtime.search.selection import Selection, groups_of
 from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.analysis import Vocabulary
@@ -252,52 +252,51 @@ class LocalSearch(Search):
         mask[call.hidden] = mask[call.pinned] = False
         return mask
 
-    def _rank_picked(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
+    def _rank(self, call: Call, ask: Ask) -> Ranking:
         """Rank without the documents that are hidden, after those that are pinned."""
-        pinned, hidden = self._known_parts(selection.pin), self._known_parts(selection.hide)
-        known = {**pinned, **hidden}
+        if not (ask.pin or ask.hide):
+            return self._rank_others(call, ask)
+        pins, hides = dict.fromkeys(ask.pin or ()), dict.fromkeys(ask.hide or ())
+        pinned, hidden = self._known_parts(pins), self._known_parts(hides)
         mask = self.allowed(call.where, call.deadline)
         shown = [part for part in pinned.values() if mask is None or mask[part[0]]]
         call = call._replace(hidden=_joined(hidden.values()), pinned=_joined(shown))
-        here = shown[selection.offset : selection.reach]
+        here = shown[ask.offset : ask.reach]
         others = replace(
-            selection, k=selection.k - len(here), offset=max(0, selection.offset - len(shown)),
-            pin=(), hide=(),
-        )  # fmt: skip
-        ranking = self._rank_once(call, others, explain=explain)
-        unknown = tuple(each for each in (*selection.pin, *selection.hide) if each not in known)
+            ask, k=ask.k - len(here), offset=max(0, ask.offset - len(shown)), pin=None, hide=None
+        )
+        ranking = self._rank_others(call, others)
+        unknown = tuple(each for each in (pins | hides) if each not in pinned | hidden)
         if here:
             run = self._run_on(call._replace(pipeline=call.pipeline.without_cuts()), here)
-            ranking = run.pinned_before(ranking, here, selection, explain=explain)
+            ranking = run.pinned_before(ranking, here, ask)
         return replace(ranking, unknown=unknown)
+
+    def _rank_others(self, call: Call, ask: Ask) -> Ranking:
+        return self._rank_counted(call, ask) if ask.counts else super()._rank(call, ask)
 
     @steadily
     def context(
         self,
         query: "str | Query",
         pipeline: Pipeline,
-        selection: Selection,
-        tokens: int,
-        deadline: Deadline,
-        *,
-        where: Where | None,
-        synonyms: bool,
+        ask: ContextAsk,
         places: "Callable[[str], Places]",
     ) -> "Context":
         """Return parts of the best documents that fit; see `Bundle.context`."""
         from ranklet.runtime.contexts import Context  # few programs need it
         from ranklet.runtime.search.context import filled
 
-        call = self._call(query, pipeline, deadline, where, synonyms=synonyms)
-        call = self._without(call, selection.hide) if selection.hide else call
-        run = self._reaching(call, Selection(k=selection.k))
-        said, begin = run.ranking(selection.without_hits(), explain=False), perf_counter()
+        call = self._call(query, pipeline, ask)
+        call = self._without(call, ask.hide) if ask.hide else call
+        run = self._reaching(call, Ask(k=ask.k))
+        said, begin = run.ranking(ask.without_hits()), perf_counter()
         with self.files.damage_reported():
-            spans, size, why = filled(self, run, selection, tokens, self.files.token_count, places)
+            spans, size, why = filled(self, run, ask, self.files.token_count, places)
         timings = (*said.timings, Timing("fill context", (perf_counter() - begin) * 1e3))
         said = self._suggesting(query, call, said)
         return Context(
-            said.query, spans, size, tokens, (*said.left_out, *why), said.remarks(), timings,
+            said.query, spans, size, ask.tokens, (*said.left_out, *why), said.remarks(), timings,
             said.answerable, said.budget_spent,
         )  # fmt: skip
 
@@ -306,7 +305,7 @@ class LocalSearch(Search):
         hidden = _joined(self._known_parts(ids).values())
         return call._replace(hidden=hidden, pinned=_joined(()))
 
-    def _known_parts(self, ids: Sequence[str]) -> dict[str, NDArray[np.uint32]]:
+    def _known_parts(self, ids: Iterable[str]) -> dict[str, NDArray[np.uint32]]:
         """Return the numbers of documents, or of their passages, by those ids that are known."""
         found = {}
         for each in ids:
@@ -314,25 +313,25 @@ class LocalSearch(Search):
                 found[each] = self._parts(each)
         return found
 
-    def _rank_counted(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
+    def _rank_counted(self, call: Call, ask: Ask) -> Ranking:
         """Rank with all documents that match, which are counted and perhaps sorted."""
         from ranklet.runtime.search.matches import by_words  # few calls count
 
         masks = self._by_words(call)
-        selection = selection if selection.k else replace(selection.without_hits(), relevance=False)
-        if selection.sort or selection.min_score is not None:
+        ask = ask if ask.k else replace(ask.without_hits(), relevance=False)
+        if ask.sort or ask.min_score is not None:
             every, found = self._every_match(call, masks)
-            found = found._replace(numbers=every.numbers_above(selection.min_score))
-            run = every if selection.sort else self._reaching(call, selection)
+            found = found._replace(numbers=every.numbers_above(ask.min_score))
+            run = every if ask.sort else self._reaching(call, ask)
         else:
-            if selection.k:
-                run = self._reaching(call, selection, short=by_words(masks))
+            if ask.k:
+                run = self._reaching(call, ask, short=by_words(masks))
             else:
                 run = self._run(_counting(call, masks))
             found = self._matches(call, masks, run)
-        ranking, begin = run.ranking(selection, explain=explain), perf_counter()
+        ranking, begin = run.ranking(ask), perf_counter()
         with self.files.damage_reported():
-            total, facets = self._counts(call, found.numbers, selection.facets or ())
+            total, facets = self._counts(call, found.numbers, self._facets(ask))
         timing = Timing("count matches", (perf_counter() - begin) * 1e3)
         line = f"read phrases: {found.unread:,} documents that match"
         left_out = (*ranking.left_out, line) if found.unread else ranking.left_out
@@ -340,6 +339,11 @@ class LocalSearch(Search):
             ranking, timings=(*ranking.timings, timing), total=total, exact=found.exact,
             facets=facets, left_out=left_out, budget_spent=bool(left_out) or ranking.budget_spent,
         )  # fmt: skip
+
+    def _facets(self, ask: Ask) -> "tuple[Facet, ...]":
+        from ranklet.runtime.metadata.facets import read_facets  # few calls count
+
+        return read_facets(ask.facets or (), self.metadata, self.files.manifest.remarks)
 
     def _by_words(self, call: Call) -> "MatchMasks":
         """Return which documents match by words, by ranker that retrieves; None for vectors."""
@@ -508,11 +512,11 @@ class _LocalRun(Run):
         if pinned is not None:
             self._before = lambda: search.words(query, pinned)
 
-    def widen(self, hits: Sequence[Hit], positions: NDArray[np.intp], selection: Selection) -> None:
+    def widen(self, hits: Sequence[Hit], positions: NDArray[np.intp], ask: Ask) -> None:
         """Let hits have more passages of their documents."""
         from ranklet.runtime.search.context import spans_of_hits  # few calls ask for them
 
-        found = spans_of_hits(self._search, self, positions, selection)
+        found = spans_of_hits(self._search, self, positions, ask)
         for hit, spans in zip(hits, found, strict=True):
             hit.widened(spans)
 
@@ -521,15 +525,10 @@ class _LocalRun(Run):
         return numbers_of(self.execution.candidates)
 
     def pinned_before(
-        self,
-        ranking: Ranking,
-        parts: Sequence[NDArray[np.uint32]],
-        selection: Selection,
-        *,
-        explain: bool,
+        self, ranking: Ranking, parts: Sequence[NDArray[np.uint32]], ask: Ask
     ) -> Ranking:
         """Return a ranking after documents that are pinned, each shown by its best passage."""
-        final, best = self.execution.final(), list[int]()
+        explain, final, best = ask.explain, self.execution.final(), list[int]()
         for part in parts:
             positions = self.positions(part)
             best.append(int(positions[np.argmax(final[positions])]))
@@ -538,8 +537,8 @@ class _LocalRun(Run):
         why = [self.explain(at) if explain else None for at in best]
         why = [each and replace(each, label=f"pinned, otherwise {each.label}") for each in why]
         hits = self.hits(places, final[places].tolist(), why, pinned=True)
-        if selection.widened:
-            self.widen(hits, places, selection)
+        if ask.widened:
+            self.widen(hits, places, ask)
         timing = Timing("score pinned documents", sum(ms for _, ms in self.execution.timings))
         left_out = (*ranking.left_out, *self.execution.left_out)
         return replace(
@@ -551,17 +550,16 @@ class _LocalRun(Run):
         """Return the documents that reach a score, of a split one perhaps only its best passage."""
         return self._numbers if least is None else self._numbers[self._best_above(least)]
 
-    def ordered(
-        self, selection: Selection, reach: int | None
-    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    def ordered(self, ask: Ask, reach: int | None) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Return the positions of the first documents, and their scores, in order; see `Run`."""
-        if not selection.sort:
-            return super().ordered(selection, reach)
-        positions = self._best_above(selection.min_score)
+        if not ask.sort:
+            return super().ordered(ask, reach)
+        positions = self._best_above(ask.min_score)
         scores, columns = self.execution.final()[positions], self._search.columns
-        from ranklet.runtime.metadata.sorting import order  # or sort
+        from ranklet.runtime.metadata.sorting import order, read_sort  # few calls sort
 
-        places = order(selection.sort, columns, self._numbers[positions], scores, reach)
+        keys = read_sort(ask.sort, columns.types)
+        places = order(keys, columns, self._numbers[positions], scores, reach)
         return positions[places], scores[places]
 
     def _best_above(self, least: float | None) -> NDArray[np.intp]:
@@ -592,7 +590,7 @@ class _LocalRun(Run):
         return self._search.ids(self._numbers[positions])
 
     def groups(self, name: str, positions: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the number of each document's group, (positions,); see `Selection`."""
+        """Return the number of each document's group, (positions,); see `Ask`."""
         return self._search.groups(name, self._numbers[positions])
 
     def fetch(self, positions: NDArray[np.intp], *, tokens: bool) -> None:

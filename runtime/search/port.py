@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, NamedTuple, ParamS
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.arguments import Where
+from ranklet.runtime.asks import Ask, ContextAsk, Where
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
@@ -19,8 +19,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.errors import BundleError, InputError, OutOfTimeError, RemoteError
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.pipeline import Pipeline, Retrieve
-from ranklet.runtime.search.run import IN_BUNDLE, Run
-from ranklet.runtime.search.selection import Selection
+from ranklet.runtime.search.run import Run
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.text.analysis import Vocabulary
 
@@ -195,28 +194,6 @@ class Search(ABC):
         A list need not have more than `reach` documents if its first ones do not depend on others.
         """
 
-    def _rank_picked(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:  # noqa: ARG002
-        """Rank without the documents that are hidden, after those that are pinned.
-
-        Raises:
-            InputError: another system stores the documents.
-        """
-        raise InputError(
-            "documents are pinned and hidden where a bundle has them, and not in Milvus; leave pin "
-            "and hide out, or rank the bundle's own documents"
-        )
-
-    def _rank_counted(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:  # noqa: ARG002
-        """Rank with all documents that match, which are counted and perhaps sorted.
-
-        Raises:
-            InputError: another system stores the documents.
-        """
-        raise InputError(
-            "facets and sort read the metadata of all documents that match, which a bundle has and "
-            "Milvus does not return; leave them out, or rank the bundle's own documents"
-        )
-
     def _without(self, call: Call, ids: Sequence[str]) -> Call:  # noqa: ARG002
         """Return a call that does not see some documents.
 
@@ -294,32 +271,16 @@ class Search(ABC):
         return condition if self.only is None else Both((self.only, condition))
 
     @steadily
-    def rank(
-        self,
-        query: "str | Query",
-        pipeline: Pipeline,
-        selection: Selection,
-        deadline: Deadline,
-        *,
-        where: Where | None,
-        explain: bool,
-        synonyms: bool,
-    ) -> Ranking:
+    def rank(self, query: "str | Query", pipeline: Pipeline, ask: Ask) -> Ranking:
         """Rank for a query; see `Bundle.rank`."""
-        call = self._call(query, pipeline, deadline, where, synonyms=synonyms)
-        ranked = self._rank_picked if selection.pin or selection.hide else self._rank_once
-        return self._suggesting(query, call, ranked(call, selection, explain=explain))
+        call = self._call(query, pipeline, ask)
+        return self._suggesting(query, call, self._rank(call, ask))
 
     def context(
         self,
         query: "str | Query",  # noqa: ARG002
         pipeline: Pipeline,  # noqa: ARG002
-        selection: Selection,  # noqa: ARG002
-        tokens: int,  # noqa: ARG002
-        deadline: Deadline,  # noqa: ARG002
-        *,
-        where: Where | None,  # noqa: ARG002
-        synonyms: bool,  # noqa: ARG002
+        ask: ContextAsk,  # noqa: ARG002
         places: "Callable[[str], Places]",  # noqa: ARG002
     ) -> "Context":
         """Return parts of the best documents that fit; see `Bundle.context`.
@@ -327,19 +288,15 @@ class Search(ABC):
         Raises:
             InputError: another system stores the documents.
         """
-        raise InputError(IN_BUNDLE)
+        raise InputError(
+            "a context joins passages that a bundle has beside each other, and Milvus has them "
+            "here; use the bundle without the address of Milvus"
+        )
 
-    def _call(
-        self,
-        query: "str | Query",
-        pipeline: Pipeline,
-        deadline: Deadline,
-        where: Where | None,
-        *,
-        synonyms: bool,
-    ) -> Call:
-        call = Call(self.read(query, deadline), pipeline, deadline, where)
-        if synonyms:
+    def _call(self, query: "str | Query", pipeline: Pipeline, ask: Ask) -> Call:
+        deadline = Deadline(ask.budget_ms)
+        call = Call(self.read(query, deadline), pipeline, deadline, ask.where)
+        if ask.synonyms:
             self.check_synonyms()
         else:
             call.query.synonyms = ()
@@ -352,18 +309,16 @@ class Search(ABC):
         meant = self.suggestion(query, call)
         return ranking if meant is None else replace(ranking, suggestion=meant)
 
-    def _rank_once(self, call: Call, selection: Selection, *, explain: bool) -> Ranking:
-        if selection.counts:
-            return self._rank_counted(call, selection, explain=explain)
-        return self._reaching(call, selection).ranking(selection, explain=explain)
+    def _rank(self, call: Call, ask: Ask) -> Ranking:
+        return self._reaching(call, ask).ranking(ask)
 
     @steadily
     def rank_ids(
-        self, query: "str | Query", pipeline: Pipeline, selection: Selection, *, where: Where | None
+        self, query: "str | Query", pipeline: Pipeline, ask: Ask
     ) -> list[tuple[str, float]]:
         """Return the ids and scores of the documents that come back, best first."""
-        run = self._reaching(Call(self.read(query), pipeline, where=where), selection)
-        positions, scores = run.chosen(selection)
+        run = self._reaching(Call(self.read(query), pipeline, where=ask.where), ask)
+        positions, scores = run.chosen(ask)
         return list(zip(run.ids(positions), scores.tolist(), strict=True))
 
     @steadily
@@ -374,9 +329,9 @@ class Search(ABC):
 
         Documents to `hide` count as absent.
         """
-        selection, call = Selection(k=k, relevance=True), Call(self.read(query), pipeline)
-        run = self._reaching(self._without(call, hide) if hide else call, selection)
-        positions, scores = run.chosen(selection)
+        ask, call = Ask(k=k, relevance=True), Call(self.read(query), pipeline)
+        run = self._reaching(self._without(call, hide) if hide else call, ask)
+        positions, scores = run.chosen(ask)
         return run.ids(positions), scores, run.evidence(positions)
 
     @steadily
@@ -417,39 +372,39 @@ class Search(ABC):
         explanation = run.explain(int(best[0]))
         return run.hits(best, [explanation.value], [explanation])[0]
 
-    def _reaching(self, call: Call, selection: Selection, *, short: bool = True) -> Run:
+    def _reaching(self, call: Call, ask: Ask, *, short: bool = True) -> Run:
         """Run a pipeline; retry with longer lists while too few documents or groups come back.
 
         A run for which there is not enough time is dropped.
 
         Args:
             call: the call.
-            selection: what comes back.
+            ask: what comes back.
             short: whether a list may end when enough documents are known.
         """
         depth, reach, single = call.pipeline.depth, None, len(call.pipeline.stages) == 1
-        if short and single and call.query.phrases is None and not selection.reorders:
-            reach = max(1, selection.reach)
-            if selection.rated:
+        if short and single and call.query.phrases is None and not ask.reorders:
+            reach = max(1, ask.reach)
+            if ask.rated:
                 from ranklet.runtime.relevance import DEPTH
 
                 reach = max(reach, DEPTH)
             reach *= _PASSAGES
         run = self._run(call, reach)
         if reach is not None and reach < depth:
-            if not run.execution.cut or run.execution.documents >= min(selection.reach, depth):
+            if not run.execution.cut or run.execution.documents >= min(ask.reach, depth):
                 return run
             again = self._run(call)  # one document has many passages
             again.execution.timings[:0] = run.execution.timings
             run = again
-        run.confirm(selection)
-        while run.too_few(selection, depth):
+        run.confirm(ask)
+        while run.too_few(ask, depth):
             call = call._replace(pipeline=call.pipeline.deeper(4))
             retrieved = max(each.k for each in call.pipeline.stages if isinstance(each, Retrieve))
             if self.longest is not None and retrieved > self.longest:
                 break
             longer = self._run(call)
-            longer.confirm(selection)
+            longer.confirm(ask)
             if longer.execution.budget_spent:
                 run.execution.left_out += longer.unread
                 break

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ranklet.runtime.arguments import check_query
+from ranklet.runtime.asks import Ask, check_query
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
@@ -110,6 +110,28 @@ def check_weighing(bundle: BundleFiles, pipeline: Pipeline) -> None:
     """Raise InputError if no ranker of a pipeline has fields, though the bundle has some."""
     if field_weights(bundle) and not any(_weights(bundle, each) for each in pipeline.rankers):
         raise InputError("no ranker of this pipeline has fields; name one with BM25, or leave them")
+
+
+def check_metadata(ask: Ask, types: Mapping[str, str], remarks: Mapping[str, str]) -> None:
+    """Raise InputError if what is grouped, counted or sorted by is no field that fits.
+
+    Args:
+        ask: names the fields.
+        types: the types of the fields.
+        remarks: see `read_where`.
+    """
+    if ask.group_by is not None:
+        from ranklet.runtime.metadata.where import check_single
+
+        check_single("group_by", ask.group_by, types, "would belong to several groups", "group")
+    if ask.facets is not None:
+        from ranklet.runtime.metadata.facets import read_facets
+
+        read_facets(ask.facets, types, remarks)
+    if ask.sort is not None:
+        from ranklet.runtime.metadata.sorting import read_sort
+
+        read_sort(ask.sort, types)
 
 
 def check_fields(weights: object, known: Mapping[str, float]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.asks import POOL, Ask
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import numbers_of
 from ranklet.runtime.call.query import QueryContext
@@ -16,17 +17,13 @@ from ranklet.runtime.errors import InputError
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.search.selection import POOL, Selection
+from ranklet.runtime.search.groups import above, chosen
 from ranklet.runtime.sets import distinct
 from ranklet.runtime.storage.forward import Gathered
 
 if TYPE_CHECKING:
     from ranklet.runtime.explanation import Explanation
 
-IN_BUNDLE = (
-    "passages, context and tokens join passages that a bundle has stored beside each other; leave "
-    "them out for documents in Milvus and for texts of your own"
-)
 _READ_AT_ONCE = 1000  # documents whose words are compared before the deadline is looked at
 
 
@@ -69,7 +66,7 @@ class Run(ABC):
 
     @abstractmethod
     def groups(self, name: str, positions: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the number of each document's group; see `Selection`."""
+        """Return the number of each document's group; see `Ask`."""
 
     def words(self, positions: NDArray[np.intp]) -> Gathered:
         """Return the words of the documents at some positions, those of one class as one."""
@@ -98,7 +95,7 @@ class Run(ABC):
         with self.files.damage_reported():
             return self.execution.explain(position)
 
-    def confirm(self, selection: Selection) -> None:
+    def confirm(self, ask: Ask) -> None:
         """Drop candidates that the query does not allow, as far as they could come back.
 
         The query has found out by what is stored which documents may have its phrases. Now the best
@@ -108,14 +105,14 @@ class Run(ABC):
             return
         order, owners = self.execution.order(), self.execution.candidates.owners
         numbers, fitting = numbers_of(self.execution.candidates), np.empty(0, np.intp)
-        begin, size, enough = 0, 2 * selection.reach + 1, False
+        begin, size, enough = 0, 2 * ask.reach + 1, False
         while begin < len(order):
             part = order[begin : begin + size]
             fits = self._query.phrases.fitting(numbers[part])
             fitting = np.append(fitting, part[: len(fits)][fits])
             begin, size = begin + len(fits), 2 * size
             count = len(fitting if owners is None else distinct(owners[fitting]))
-            enough = not selection.reorders and count >= selection.reach
+            enough = not ask.reorders and count >= ask.reach
             if enough or len(fits) < len(part):
                 break
         self.execution.keep(fitting)
@@ -124,7 +121,7 @@ class Run(ABC):
             self.unread = [f"read phrases: {left:,} of {len(order):,} candidates"]
             self.execution.left_out += self.unread
 
-    def too_few(self, selection: Selection, depth: int) -> bool:
+    def too_few(self, ask: Ask, depth: int) -> bool:
         """Return whether longer lists may hold more of the wanted documents or groups.
 
         Passages are never retrieved for more documents than the pipeline can return, `depth`.
@@ -132,54 +129,52 @@ class Run(ABC):
         execution = self.execution
         if not execution.cut or execution.budget_spent:
             return False
-        if not selection.unique and selection.group_by is None:
+        if not ask.unique and ask.group_by is None:
             dropped = self._query.phrases is not None or execution.candidates.owners is not None
-            return dropped and execution.documents < min(selection.reach, depth)
-        name, least = selection.group_by, selection.min_score
-        if least is not None and selection.above(execution.top(len(execution.candidates))[1]) < (
+            return dropped and execution.documents < min(ask.reach, depth)
+        name, least = ask.group_by, ask.min_score
+        if least is not None and above(execution.top(len(execution.candidates))[1], least) < (
             execution.documents
         ):
             return False  # what comes later has lower scores, too
-        positions, _ = self.kept(selection)
+        positions, _ = self.kept(ask)
         found = positions if name is None else distinct(self.groups(name, positions))
-        return len(found) < selection.reach
+        return len(found) < ask.reach
 
-    def chosen(self, selection: Selection) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    def chosen(self, ask: Ask) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Return the positions of the documents that come back, and their scores, best first."""
-        name, (positions, scores) = selection.group_by, self.kept(selection)
-        if selection.diversity:
-            order = self._diverse(positions[:POOL], scores[:POOL], selection)
+        name, (positions, scores) = ask.group_by, self.kept(ask)
+        if ask.diversity:
+            order = self._diverse(positions[:POOL], scores[:POOL], ask)
             order = np.append(order, np.arange(len(order), len(positions)))
             positions, scores = positions[order], scores[order]
-        places = selection.chosen(scores, None if name is None else self.groups(name, positions))
+        places = chosen(ask, scores, None if name is None else self.groups(name, positions))
         return positions[places], scores[places]
 
-    def ordered(
-        self, selection: Selection, reach: int | None
-    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    def ordered(self, ask: Ask, reach: int | None) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Return the positions of the first documents that reach the score, and their scores.
 
         Args:
-            selection: what comes back.
+            ask: what comes back.
             reach: how many are needed; None for all.
         """
         positions, scores = self.execution.top(
             len(self.execution.candidates) if reach is None else reach
         )
-        count = selection.above(scores)
+        count = above(scores, ask.min_score)
         return positions[:count], scores[:count]
 
-    def kept(self, selection: Selection) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    def kept(self, ask: Ask) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Return the positions of the best documents and their scores, without near duplicates.
 
         They are as many as can come back, or as are needed to find these.
         """
-        reach = None if selection.reorders else selection.reach
-        positions, scores = self.ordered(selection, reach)
-        if not selection.unique:
+        reach = None if ask.reorders else ask.reach
+        positions, scores = self.ordered(ask, reach)
+        if not ask.unique:
             return positions, scores
-        most = max(selection.reach, POOL) if selection.diversity else selection.reach
-        places = self._unlike(positions, None if selection.group_by else most)
+        most = max(ask.reach, POOL) if ask.diversity else ask.reach
+        places = self._unlike(positions, None if ask.group_by else most)
         return positions[places], scores[places]
 
     def _unlike(self, positions: NDArray[np.intp], most: int | None) -> NDArray[np.intp]:
@@ -217,15 +212,15 @@ class Run(ABC):
         return np.array(kept, np.intp)
 
     def _diverse(
-        self, positions: NDArray[np.intp], scores: NDArray[np.float32], selection: Selection
+        self, positions: NDArray[np.intp], scores: NDArray[np.float32], ask: Ask
     ) -> NDArray[np.intp]:
         """Return the places of the first documents in an order in which they differ more."""
         from ranklet.runtime.search.diversity import by_vectors, by_words, diverse
 
         vectors = self.vectors(positions)
         alike = by_words(self.words(positions)) if vectors is None else by_vectors(vectors)
-        count = len(positions) if selection.group_by else selection.reach
-        return diverse(scores, alike, float(selection.diversity or 0), count)
+        count = len(positions) if ask.group_by else ask.reach
+        return diverse(scores, alike, float(ask.diversity or 0), count)
 
     def evidence(self, positions: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return what says how likely some candidates answer the query; see `chances`."""
@@ -251,17 +246,18 @@ class Run(ABC):
             ]
         )  # fmt: skip
 
-    def widen(self, hits: Sequence[Hit], positions: NDArray[np.intp], selection: Selection) -> None:  # noqa: ARG002
-        """Let hits have more passages of their documents, which only a bundle's own ones do."""
-        raise InputError(IN_BUNDLE)
+    def widen(  # noqa: B027  # `Ask.refuse` refuses it where a bundle has no passages beside others
+        self, hits: Sequence[Hit], positions: NDArray[np.intp], ask: Ask
+    ) -> None:
+        """Let hits have more passages of their documents."""
 
-    def best_passages(self, selection: Selection) -> NDArray[np.intp]:
+    def best_passages(self, ask: Ask) -> NDArray[np.intp]:
         """Return the positions of the best passages for a context, best first."""
         order, final = self.execution.order(), self.execution.final()
-        order = order[: selection.above(final[order])][:POOL]
-        if not selection.diversity:
+        order = order[: above(final[order], ask.min_score)][:POOL]
+        if not ask.diversity:
             return order
-        return order[self._diverse(order, final[order], replace(selection, k=len(order)))]
+        return order[self._diverse(order, final[order], replace(ask, k=len(order)))]
 
     def relevance(self, positions: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return how likely candidates answer the query, (positions,), with four decimals.
@@ -280,13 +276,13 @@ class Run(ABC):
             )
         return chances(self.evidence(positions), calibration.weights).round(4)
 
-    def ranking(self, selection: Selection, *, explain: bool) -> Ranking:
+    def ranking(self, ask: Ask) -> Ranking:
         """Return the hits that come back, perhaps with explanations."""
-        begin, execution = perf_counter(), self.execution
-        positions, scores = self.chosen(selection)
-        relevance, answerable = self._rated(positions, selection)
-        if selection.min_relevance is not None and answerable is not None:
-            likely = relevance >= selection.min_relevance
+        begin, execution, explain = perf_counter(), self.execution, ask.explain
+        positions, scores = self.chosen(ask)
+        relevance, answerable = self._rated(positions, ask)
+        if ask.min_relevance is not None and answerable is not None:
+            likely = relevance >= ask.min_relevance
             positions, scores, relevance = positions[likely], scores[likely], relevance[likely]
         self.fetch(positions, tokens=explain)
         explanations: list[Explanation | None] = [None] * len(positions)
@@ -302,8 +298,8 @@ class Run(ABC):
                 hit.folding(self.ids(np.array(self.folded.get(position, ()), np.intp)))
         for hit, probability in zip(hits, relevance.tolist(), strict=False):
             hit.rated(probability)
-        if selection.widened:
-            self.widen(hits, positions, selection)
+        if ask.widened:
+            self.widen(hits, positions, ask)
         timing = Timing("explain hits" if explain else "read hits", (perf_counter() - begin) * 1e3)
         return Ranking(
             hits,
@@ -319,15 +315,15 @@ class Run(ABC):
         )
 
     def _rated(
-        self, positions: NDArray[np.intp], selection: Selection
+        self, positions: NDArray[np.intp], ask: Ask
     ) -> tuple[NDArray[np.float64], float | None]:
         """Return the relevance of the hits, and of the best candidate; nothing if nobody asked."""
-        if not selection.rated:
+        if not ask.rated:
             return np.empty(0), None
         if self.execution.left_out:
             self.execution.left_out.append("say how likely hits answer the query")
             return np.empty(0), None
-        first = len(positions) and not selection.offset
+        first = len(positions) and not ask.offset
         best = positions[:1] if first else self.execution.top(1)[0]
         found = self.relevance(np.append(positions, best))
         return found[: len(positions)], float(found[-1]) if len(best) else 0.0

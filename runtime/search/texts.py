@@ -105,7 +105,7 @@ class TextRun(Run):
         return [self._passages[position].document for position in positions.tolist()]
 
     def groups(self, name: str, positions: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the number of each document's group, (positions,); see `Selection`."""
+        """Return the number of each document's group, (positions,); see `Ask`."""
         numbers: dict[object, int] = {}
         values = (self._passages[at].metadata.get(name, (at,)) for at in positions.tolist())
         return np.array([numbers.setdefault(each, len(numbers)) for each in values], np.intp)

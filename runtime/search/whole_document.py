@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ranklet.runtime.bundles.location import Location, joined, without_headings
 from ranklet.runtime.bundles.manifest import Splitting, Value
-from ranklet.runtime.plain import plain
+from ranklet.runtime.plain import to_values
 from ranklet.runtime.search.texts import Passage
 
 
@@ -20,6 +20,9 @@ class WholeDocument:
         text: the whole text, without the title.
         metadata: the other fields that the document has, as in a `Hit`.
     """
+
+    ALWAYS: ClassVar[tuple[str, ...]] = ("id", "title", "text")
+    PERHAPS: ClassVar[tuple[str, ...]] = ("metadata",)
 
     id: str
     title: str
@@ -36,8 +39,7 @@ class WholeDocument:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; metadata only if there are any. Dates are ISO 8601 strings."""
-        values: dict[str, Any] = {"id": self.id, "title": self.title, "text": self.text}
-        return {**values, "metadata": plain(self.metadata)} if self.metadata else values
+        return to_values(self)
 
 
 def whole_text(passages: Sequence[tuple[Location | None, str]], splitting: Splitting) -> str:

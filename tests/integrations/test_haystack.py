@@ -63,8 +63,8 @@ def test_errors_are_those_of_ranklet(
     for wrong, complaint in (
         ({"kk": 3}, "unknown option 'kk'"),
         ({"k": 3}, "called top_k in Haystack"),
-        ({"top_k": "three"}, "k must be a whole number"),
-        ({"budget_ms": -1}, "budget_ms must be"),
+        ({"top_k": "three"}, "k is 'three'; it must be a whole number"),
+        ({"budget_ms": -1}, "budget_ms is -1; it must be"),
     ):
         for made in (ours.RankletRetriever, ours.RankletRanker):
             with pytest.raises(InputError, match=complaint):

@@ -60,8 +60,8 @@ def test_options_hold_for_all_queries_or_for_one(ours: Any, built: "Built", bund
 def test_errors_are_those_of_ranklet(ours: Any, bundle: Bundle, built: "Built") -> None:
     for wrong, complaint in (
         ({"kk": 3}, "unknown option 'kk'"),
-        ({"k": "three"}, "k must be a whole number"),
-        ({"budget_ms": -1}, "budget_ms must be"),
+        ({"k": "three"}, "k is 'three'; it must be a whole number"),
+        ({"budget_ms": -1}, "budget_ms is -1; it must be"),
     ):
         with pytest.raises(InputError, match=complaint):
             ours.RankletRetriever(bundle=bundle, **wrong)

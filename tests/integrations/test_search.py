@@ -30,12 +30,12 @@ QUERY = "knead the dough, feed the starter, patch the tyre"
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"kk": 3}, "unknown option 'kk'; the options are where, pipeline"),
-        ({"k": -1}, "k must be a whole number"),
-        ({"k": None}, "k must be a whole number"),
-        ({"budget_ms": "soon"}, "budget_ms must be a number"),
+        ({"kk": 3}, "unknown option 'kk'; the options are k, offset, where"),
+        ({"k": -1}, "k is -1; it must be a whole number"),
+        ({"k": None}, "k is None; it must be a whole number"),
+        ({"budget_ms": "soon"}, "budget_ms is 'soon'; it must be a number"),
         ({"pipeline": 7}, "this is not a pipeline"),
-        ({"offset": -1}, "offset must be a whole number"),
+        ({"offset": -1}, "offset is -1; it must be a whole number"),
         ({"where": {"year": 2020}}, "year"),
         ({"group_by": "year"}, "year"),
     ],
@@ -61,7 +61,7 @@ def test_filters_belong_to_retrievers(described: "Described") -> None:
     with pytest.raises(InputError, match="holds lists of strings"):
         check(described.path, {"k": 5, "sort": [KEYS]}, retrieves=True)
     for name in ("where", "group_by", "facets", "sort"):
-        with pytest.raises(InputError, match="give this to the retriever"):
+        with pytest.raises(InputError, match=f"{name}: .*give it to the retriever"):
             check(described.path, {name: options[name]}, retrieves=False)
 
 
@@ -157,7 +157,7 @@ def test_tokens_return_parts_of_documents_with_their_places(long: Bundle) -> Non
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"tokens": 0}, "tokens must be a whole number"),
+        ({"tokens": 0}, "tokens is 0; it must be a whole number"),
         ({"tokens": 9, "explain": True}, "explain is of hits; leave it out, or leave tokens out"),
         ({"tokens": 9, "facets": ["page"]}, "facets is of hits"),
     ],

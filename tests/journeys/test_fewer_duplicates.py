@@ -149,7 +149,7 @@ def test_copies_are_folded_on_all_fronts_and_k_stays_filled(
     own = bundle.rank("dough", ["dough rises", "Rising dough!", "the dough"], unique=True)
     assert [(hit.id, hit.folded) for hit in own] == [("2", ()), ("0", ("1",))]
     for wrong in (1.5, "x", True):
-        with pytest.raises(InputError, match="diversity must be a number from 0 to 1"):
+        with pytest.raises(InputError, match=r"diversity is .*; it must be a number from 0 to 1"):
             bundle.rank("dough", diversity=wrong)  # type: ignore[arg-type]
 
 

@@ -94,10 +94,10 @@ def test_what_cannot_be_pinned_is_said(tmp_path: Path) -> None:
     bundle = load(ranklet.build([{"id": "a", "text": "dough"}], tmp_path / "a.ranklet").path)
     for options, message in (
         ({"pin": "a"}, "pin must be a list"),
-        ({"hide": [1]}, "hide has 1; ids are strings"),
+        ({"hide": [1]}, "hide has 1; give texts"),
         ({"pin": ["a"], "hide": ["a"]}, "'a' is pinned and hidden"),
         ({"pin": ["a"] * 10_001}, "at most 10,000"),
-        ({"pin": ["a"], "documents": ["dough"]}, "name documents of the bundle"),
+        ({"pin": ["a"], "documents": ["dough"]}, "only documents that a bundle has"),
     ):
         with pytest.raises(InputError, match=message):
             bundle.rank("dough", **options)

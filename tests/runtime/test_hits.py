@@ -53,7 +53,7 @@ def test_a_ranking_becomes_plain_values_and_json() -> None:
     assert "é" in ranking.to_json()
     assert "\n" in ranking.to_json(indent=2)
     assert (values["query"], values["ms"], values["truncated"]) == ("q", {"keep 3": 0.5}, {"x": 1})
-    shown = {"id": "0", "score": 1.0, "title": "", "text": "text", "snippet": "text"}
+    shown = {"id": "0", "score": 1.0, "index": 0, "title": "", "text": "text", "snippet": "text"}
     assert values["hits"][0] == shown
     assert values["hits"][1]["passage"] == 2
     assert values["hits"][1]["explanation"]["label"] == "why"

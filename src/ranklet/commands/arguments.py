@@ -14,18 +14,23 @@ from ranklet.runtime.options import Declared, Option, check_idle, one_of_two, op
 T = TypeVar("T")
 
 _SHOWN = 1_000_000  # a larger limit only keeps memory whole
-METAVARS = {int: "N", float: "X", str: "NAME", object: "VALUE", Path: "PATH"}
+METAVARS = {
+    int: "N", float: "X", str: "NAME", object: "VALUE", Path: "PATH", dict: "JSON", list: "NAME",
+}  # fmt: skip
 
 
-def add_options(group: Callable[[str], "argparse._ActionsContainer"], options: Any) -> None:
+def add_options(
+    group: Callable[[str], "argparse._ActionsContainer"], options: Any, *names: str
+) -> None:
     """Declare an argument for each option of a dataclass that has one.
 
     Args:
         group: returns the part of a help text under some title.
         options: an instance, whose values are the defaults.
+        names: those that are meant; none for all.
     """
     for declared in options_of(options):
-        if declared.option.flag is not None:
+        if declared.option.flag is not None and (not names or declared.path[-1] in names):
             title = getattr(declared.group, "GROUP", options.GROUP)
             _add(group(title), declared)
 
@@ -83,11 +88,42 @@ def options_from(options: T, given: Mapping[str, Any]) -> T:
             if option.instead_of in given:
                 raise one_of_two(name, option.instead_of)
             value = option.read(given[name]) if option.read else given[name]
+            if option.kind is dict:
+                value = (read_objects if option.many else read_object)(value, option, name)
             (changes if len(path) == 1 else inner.setdefault(path[0], {}))[path[-1]] = value
     changes |= {name: replace(getattr(options, name), **values) for name, values in inner.items()}
     chosen: T = replace(options, **changes)  # type: ignore[type-var]
     check_idle(chosen, given)
     return chosen
+
+
+def read_objects(texts: Sequence[str], option: Option, name: str) -> dict[str, Any]:
+    """Return options by field, of names and of JSON objects."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        whole = text.lstrip().startswith("{")
+        found |= read_object(text, option, name) if whole else {text: None}
+    return found
+
+
+def read_object(text: str, option: Option, name: str) -> dict[str, Any]:
+    """Return the object that the JSON text of an option is; the bundle checks what it says.
+
+    Raises:
+        InputError, RequestError: it is no JSON object, or has a key twice.
+    """
+    from ranklet.handlers.api.reading import loads  # a key that stands twice is an error
+
+    flag = option.flag_of(name, None)
+    try:
+        value = loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{flag} is not JSON ({error}); give an object such as '{option.example}'"
+        ) from None
+    if not isinstance(value, dict):
+        raise InputError(f"{flag} must be a JSON object, not {text[:40]}")
+    return value
 
 
 def _add(group: "argparse._ActionsContainer", declared: Declared) -> None:
@@ -96,11 +132,13 @@ def _add(group: "argparse._ActionsContainer", declared: Declared) -> None:
     about = help_of(option, declared.default).replace("%", "%%")
     if option.kind is bool:
         action = "store_false" if declared.default else "store_true"
+        about = f"do not {about}" if flag == f"--no-{name}" and not option.flag else about
         group.add_argument(flag, dest=name, action=action, default=argparse.SUPPRESS, help=about)
         return
     group.add_argument(
         flag, dest=name, default=argparse.SUPPRESS, help=about, type=_reader(declared),
-        metavar=METAVARS[option.kind], action="append" if option.many == "again" else "store",
+        metavar=option.metavar or METAVARS[option.kind],
+        action="append" if option.many == "again" or option.kind is list else "store",
         nargs="+" if option.many == "+" else None,
     )  # fmt: skip
 
@@ -119,7 +157,7 @@ def help_of(option: Option, default: object) -> str:
     facts = []
     if option.kind in (int, float, str) and default != "":
         shown = short(default) if isinstance(default, float) else default
-        if default is not None or "default" not in about:
+        if default is not None or not (option.example or "default" in about):
             facts.append("no default" if default is None else f"default {shown}")
     return with_facts(about, [*facts, *limits])
 
@@ -134,6 +172,7 @@ def allowed_of(option: Option) -> tuple[str, list[str]]:
         return about, []
     if option.most is None or option.most > _SHOWN:
         natural = option.kind is int and option.least == 0  # of counts, which need no such limit
+        natural |= option.least < -_SHOWN
         return about, [] if natural else [f"at least {short(option.least)}"]
     return about, [f"{short(option.least)} to {short(option.most)}"]
 

@@ -3,9 +3,11 @@
 import argparse
 import json
 
+from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import say, show_json
-from ranklet.commands.rank import read_object
-from ranklet.handlers.api.fields import Route, fields_of
+from ranklet.handlers.api.field import Route
+from ranklet.handlers.api.fields import fields_of
+from ranklet.runtime.asks import Ask
 from ranklet.runtime.console import printable
 
 
@@ -17,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-k", type=int, default=fields["k"].default, metavar="N", help=fields["k"].help
     )
-    parser.add_argument("--where", metavar="JSON", help=fields["where"].help)
+    add_options(lambda _: parser, Ask(), "where")
     parser.add_argument("--json", action="store_true", help="print one JSON list")
 
 
@@ -25,8 +27,8 @@ def run(options: argparse.Namespace) -> None:
     """Complete and print, one completion per line."""
     from ranklet.runtime import load
 
-    where = None if options.where is None else read_object(options.where)
-    found = load(options.bundle).complete(options.prefix, options.k, where=where)
+    ask = options_from(Ask(), vars(options))
+    found = load(options.bundle).complete(options.prefix, options.k, where=ask.where)
     if options.json:
         show_json(json.dumps([each._asdict() for each in found], ensure_ascii=False))
         return

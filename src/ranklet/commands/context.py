@@ -2,9 +2,10 @@
 
 import argparse
 
+from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import show, show_json
-from ranklet.commands.rank import COLLECTION, add_fields, given_fields
-from ranklet.handlers.api.fields import Route
+from ranklet.commands.rank import COLLECTION
+from ranklet.runtime.asks import ContextAsk
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -12,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bundle", help="bundle, a folder, .zip or address")
     parser.add_argument("--collection", metavar="ADDRESS", help=COLLECTION)
     parser.add_argument("query", help="the query")
-    add_fields(parser, Route.CONTEXT)
+    add_options(lambda _: parser, ContextAsk())
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -21,8 +22,9 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.commands.rank.answers import laid_out
     from ranklet.runtime import load
 
+    ask = options_from(ContextAsk(), vars(options))
     bundle = load(options.bundle, collection=options.collection)
-    found = bundle.context(options.query, **given_fields(options, Route.CONTEXT))
+    found = bundle.context(options.query, **ask.given())
     if options.json:
         show_json(found.to_json())
         return

@@ -3,13 +3,14 @@
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import say, show, show_json
 from ranklet.commands.pages import FORCE, check_page, write_page
-from ranklet.commands.rank import COLLECTION, read_object
+from ranklet.commands.rank import COLLECTION
 from ranklet.commands.rank.answers import ROWS, ignored_words
-from ranklet.handlers.api.fields import Route, fields_of
+from ranklet.runtime.asks import Ask
 from ranklet.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,11 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="ids of the documents to explain, ranked high or not (default: the best -k)",
     )
-    parser.add_argument("-k", type=int, help="number of hits to explain, not with ids (default: 5)")
-    fields = fields_of(Route.COMMAND)
-    parser.add_argument("--where", metavar="JSON", help=f"{fields['where'].help}; not with ids")
-    parser.add_argument("--boost", metavar="JSON", help=fields["boost"].help)
-    parser.add_argument("--pipeline", help="pipeline to use (default: the bundle's default)")
+    add_options(lambda _: parser, Ask(k=5), "k", "where", "boost", "pipeline")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print one JSON tree per line")
     shape.add_argument("--html", type=Path, metavar="FILE", help="write a web page")
@@ -47,29 +44,25 @@ def run(options: argparse.Namespace) -> None:
 
     if options.html:
         check_page(options.html, force=options.force)
-    for name, value in (("--where", options.where), ("-k", options.k)):
-        if value is not None and options.document:
-            raise InputError(f"{name} is of a search; leave it out, because ids name the documents")
-    where, boost = (
-        None if (text := getattr(options, name)) is None else read_object(text, name)
-        for name in ("where", "boost")
-    )
+    for name, flag in (("where", "--where"), ("k", "-k")):
+        if name in options and options.document:
+            raise InputError(f"{flag} is of a search; leave it out, because ids name the documents")
+    ask = options_from(Ask(k=5, explain=True), vars(options))
     bundle = load(options.bundle, collection=options.collection)
-    query, pipeline = options.query, options.pipeline
-    how: dict[str, Any] = {"pipeline": pipeline, "boost": boost}
+    query, pipeline, boost = options.query, ask.pipeline, ask.boost
     hits: list[Hit]
     ignored: list[str] = []
     if options.document:
-        hits = [bundle.explained(query, name, **how) for name in options.document]
+        names = options.document
+        hits = [bundle.explained(query, each, pipeline=pipeline, boost=boost) for each in names]
     else:
-        k = 5 if options.k is None else options.k
-        ranking = bundle.rank(query, k=k, where=where, explain=True, **how)
+        ranking = bundle.rank(query, **ask.given())
         hits, ignored = list(ranking), ignored_words(ranking)
     if options.html:
         from ranklet.handlers.playground.explained_page import explained_page
 
         manifest = bundle.manifest
-        recipe = manifest.pipelines[pipeline or manifest.default_pipeline]
+        recipe = manifest.pipeline(pipeline)
         write_page(options.html, explained_page(bundle, query, hits, str(recipe)))
         say(f"{len(hits)} explained → {options.html}")
         return

@@ -8,7 +8,7 @@ With --query, the query's vectors are printed: their products with those of docu
 import argparse
 
 from ranklet.commands.output import say, show_json
-from ranklet.runtime.arguments import check_query
+from ranklet.runtime.asks import check_query
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

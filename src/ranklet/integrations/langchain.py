@@ -23,8 +23,8 @@ from ranklet.integrations.search import (
     stored,
 )
 from ranklet.runtime import Bundle, InputError, Ranking, UnknownDocumentError
-from ranklet.runtime.arguments import as_list
 from ranklet.runtime.extras import hinted
+from ranklet.runtime.lists import as_list
 from ranklet.runtime.ranking import opened
 from ranklet.runtime.storage.address import BundleLike
 

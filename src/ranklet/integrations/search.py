@@ -2,21 +2,20 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 from ranklet.runtime import Bundle, Context, ContextSpan, Hit, InputError, Ranking
-from ranklet.runtime.arguments import ContextOptions, RankOptions, check_budget, check_whole
-from ranklet.runtime.metadata.facets import read_facets
-from ranklet.runtime.metadata.sorting import read_sort
+from ranklet.runtime.asks import OWN, Ask, ContextAsk, keywords
 from ranklet.runtime.pipeline import own_pipeline
 from ranklet.runtime.plain import plain
 from ranklet.runtime.ranking import opened
 from ranklet.runtime.search.boosting import check_boost
-from ranklet.runtime.search.selection import Selection, check_group_by
+from ranklet.runtime.search.reading import check_metadata
 from ranklet.runtime.search.whole_document import WholeDocument
 from ranklet.runtime.signals import read_signals
 from ranklet.runtime.storage.address import BundleLike, located, raw_text
+
+_COMPUTED = ("passage", "start", "end", "heading", "relevance", "spans", "explanation")
 
 
 def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) -> None:
@@ -34,37 +33,20 @@ def check(bundle: BundleLike, options: Mapping[str, Any], *, retrieves: bool) ->
     """
     found = opened(bundle)
     _check_names(options, {"tokens"} if retrieves else ())
+    chosen = {name: options[name] for name in keywords(Ask) if name in options}
     if options.get("tokens") is not None:
-        check_whole("tokens", options["tokens"], 1)
-        _of_contexts(options)
-    numbers = (each.name for each in fields(Selection) if each.name not in ("facets", "sort"))
-    chosen = {name: options[name] for name in numbers if name in options}
+        ContextAsk(**_of_contexts(options))
     if not retrieves and chosen.get("k") is None:
         chosen["k"] = 0
-    Selection(**chosen)
-    check_budget(options.get("budget_ms"))
-    found.manifest.pipeline(options.get("pipeline"))
-    using = {
-        name: options[name]
-        for name in ("where", "group_by", "boost", "facets", "sort")
-        if options.get(name) is not None
-    }
-    where, group_by, boost = (options.get(name) for name in ("where", "group_by", "boost"))
-    if not retrieves and using:
-        raise InputError(
-            f"{', '.join(using)}: only the bundle's own documents have metadata; give this to the "
-            "retriever, not to what ranks its documents again"
-        )
-    if where is not None:
-        found.only(where)
-    if group_by is not None:
-        check_group_by(group_by, found.metadata)
-    if boost is not None:
-        check_boost(read_signals(boost), found.metadata, found.manifest.remarks)
-    if "facets" in using:
-        read_facets(using["facets"], found.metadata)
-    if "sort" in using:
-        read_sort(using["sort"], found.metadata)
+    ask = Ask(**chosen)
+    if not retrieves:
+        ask.refuse(OWN, "give it to the retriever, and not to what ranks its documents again")
+    found.manifest.pipeline(ask.pipeline)
+    if ask.where is not None:
+        found.only(ask.where)
+    if ask.boost is not None:
+        check_boost(read_signals(ask.boost), found.metadata, found.manifest.remarks)
+    check_metadata(ask, found.metadata, found.manifest.remarks)
     if retrieves and not len(found):
         raise InputError(
             f"{found.path} has no collection to retrieve from; add one with `ranklet index`, or "
@@ -173,7 +155,7 @@ def _of_contexts(options: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         InputError: an option is one of `Bundle.rank` only.
     """
-    known, own = ContextOptions.__annotations__, {"k": None, "explain": False}
+    known, own = keywords(ContextAsk), {"k": None, "explain": False}
     for name, value in options.items():
         if name not in known and name != "k" and value != own.get(name):
             raise InputError(f"{name} is of hits; leave it out, or leave tokens out")
@@ -212,16 +194,7 @@ def computed(hit: Hit, ranking: Ranking) -> dict[str, Any]:
     ``relevance``, ``spans`` and ``explanation`` if they were requested, and ``left_out`` with the
     stages that the budget left no time for, if there are any.
     """
-    values: dict[str, Any] = {}
-    if hit.passage is not None:
-        values["passage"] = hit.passage
-    values |= hit.location_values()
-    if hit.relevance is not None:
-        values["relevance"] = hit.relevance
-    if hit.spans:
-        values["spans"] = [each.to_dict() for each in hit.spans]
-    if hit.explanation is not None:
-        values["explanation"] = hit.explanation.to_dict()
+    values = {name: each for name, each in hit.to_dict().items() if name in _COMPUTED}
     if ranking.left_out:
         values["left_out"] = list(ranking.left_out)
     return values
@@ -259,7 +232,7 @@ def plain_pipeline(pipeline: Any) -> Any:
 
 
 def _check_names(options: Mapping[str, Any], others: Iterable[str] = ()) -> None:
-    known = [*RankOptions.__annotations__, *others]
+    known = [*keywords(Ask), *others]
     for name in options:
         if name not in known:
             raise InputError(f"unknown option {name!r}; the options are {', '.join(known)}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ranklet.runtime import InputError
-from ranklet.runtime.arguments import Where
+from ranklet.runtime.asks import Where
 from ranklet.runtime.storage.address import BundleLike
 
 _OWN = ("id", "text")

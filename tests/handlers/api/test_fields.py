@@ -1,18 +1,17 @@
 """One row per field, from which all follows that knows of fields."""
 
 import json
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ranklet.handlers.api import fields
-from ranklet.handlers.api.fields import ABSENT, ANYTHING, FACETS, FIELDS, TEXTS, Field, Route
+from ranklet.handlers.api.field import ABSENT, ANYTHING, FACETS, TEXTS, Field, Route
+from ranklet.handlers.api.fields import FIELDS
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.openapi import describe
-from ranklet.runtime import Bundle
-from ranklet.runtime.arguments import ContextOptions, RankOptions
+from ranklet.runtime.asks import Ask, ContextAsk, keywords
 
 LIMITS = Limits()
 SERVING = Path(__file__).parents[3] / "docs" / "serving.md"
@@ -26,28 +25,9 @@ PLACES = {
 }  # fmt: skip
 
 
-def named(route: Route) -> set[str]:
-    """Return the names of the fields that a route may have."""
-    return {name for name, field in fields.fields_of(route).items() if field.type is not ABSENT}
-
-
 def forms(schema: str) -> list[dict[str, Any]]:
     described = describe(LIMITS, keyed=False)["components"]["schemas"][schema]
     return list(described.get("anyOf", [described]))
-
-
-def test_every_parameter_of_rank_is_a_row_and_so_in_a_request_or_a_command() -> None:
-    parameters = set(signature(Bundle.rank).parameters) - {"self"}
-    assert parameters <= {each.name for each in FIELDS}
-    assert parameters - named(Route.RANK) == {"budget_ms"}  # which a server decides
-    assert parameters - named(Route.COMMAND) == {"query", "documents"}
-    assert parameters - {"query", "documents"} == set(RankOptions.__annotations__)
-
-
-def test_every_parameter_of_context_is_a_row() -> None:
-    parameters = set(signature(Bundle.context).parameters) - {"self"}
-    assert parameters - {"budget_ms"} == named(Route.CONTEXT)
-    assert parameters - {"query"} == set(ContextOptions.__annotations__)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +51,12 @@ def test_openapi_describes_exactly_the_rows_of_a_route(schema: str, route: Route
 
 
 def test_the_page_has_all_rows() -> None:
-    """The lines of the table in docs/serving.md, made of the rows; paste those that are missing."""
-    rows = [each for each in FIELDS if each.routes is not Route.COMMAND]
+    """The lines of the table in docs/serving.md, made of the rows; paste those that are missing.
+
+    Options of a search have a page of their own.
+    """
+    options = {option.about for kind in (Ask, ContextAsk) for option in keywords(kind).values()}
+    rows = [each for each in FIELDS if each.help not in options]
     lines = [line_of(each) for each in rows if each.type not in (ABSENT, ANYTHING)]
     assert [each for each in lines if each not in SERVING.read_text("utf-8").splitlines()] == []
 

@@ -11,6 +11,7 @@ from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.server.service import FILES
 
 if TYPE_CHECKING:
+    from tests.conftest import Described
     from tests.handlers.conftest import Server, Start
 
 
@@ -48,6 +49,38 @@ def test_an_answer_has_what_was_changed_in_the_query() -> None:
     ranking = document["components"]["schemas"]["Ranking"]["properties"]
     assert ranking["corrections"]["additionalProperties"] == {"type": "string"}
     assert ranking["ignored"]["items"] == {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("path", "schema", "more"),
+    [
+        ("/rank", "Ranking", {"explain": True, "highlight": True, "marks": True}),
+        ("/rank", "Ranking", {"facets": ["year"], "return_documents": False, "pin": ["none"]}),
+        ("/context", "Context", {"tokens": 50}),
+        ("/explain", "Explained", {"id": "d7"}),
+    ],
+)
+def test_answers_have_what_is_described(
+    described: "Described", path: str, schema: str, more: dict[str, Any]
+) -> None:
+    schemas = describe(Limits(), keyed=False)["components"]["schemas"]
+
+    def check(value: Any, wanted: Any) -> None:
+        if "$ref" in wanted:
+            wanted = schemas[wanted["$ref"].rpartition("/")[2]]
+        if isinstance(value, dict) and "properties" in wanted:
+            assert set(wanted["required"]) <= set(value) <= set(wanted["properties"])
+            for name, each in value.items():
+                check(each, wanted["properties"][name])
+        elif isinstance(value, list):
+            for each in value:
+                check(each, wanted["items"])
+
+    body = {"query": "bread dough", **more}
+    check(ANSWERS[path](described.bundle, body, Limits(), None).body, schemas[schema])
+    texts = [each.get("description", "") for each in schemas["Hit"]["properties"].values()]
+    assert all(texts[:-2])
+    assert not any("None" in each for each in texts)
 
 
 FUZZ = "FUZZ" in os.environ  # `make fuzz` asks what nobody has asked yet

@@ -3,9 +3,11 @@ from typing import Any
 import pytest
 
 from ranklet.handlers.api.errors import RequestError, failure
-from ranklet.handlers.api.fields import ABSENT, MOST_PARTS, MOST_WORDS, Route, fields_of
+from ranklet.handlers.api.field import ABSENT, Route
+from ranklet.handlers.api.fields import fields_of
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import Request, parse, typed
+from ranklet.runtime.asks import MAX_PARTS, MAX_WORDS
 from ranklet.runtime.syntax.query_syntax import Query
 
 LIMITS = Limits()
@@ -74,17 +76,17 @@ def test_a_plain_query_may_be_as_long_as_ever() -> None:
 
 
 def test_the_parts_of_a_query_are_limited() -> None:
-    parts = [f"-word{number}" for number in range(MOST_PARTS)]
+    parts = [f"-word{number}" for number in range(MAX_PARTS)]
     query = read(query=" ".join(["bread", *parts]), syntax=True)
     assert isinstance(query, Query)
-    assert query.parts == MOST_PARTS
+    assert query.parts == MAX_PARTS
     with pytest.raises(RequestError, match="21 phrases, excluded words and prefixes") as refused:
         read(query=" ".join(["bread", *parts, "kne*"]), syntax=True)
     assert refused.value.status == 413
 
 
 def test_the_words_that_are_corrected_are_limited() -> None:
-    text = "/".join(["word"] * MOST_WORDS)
+    text = "/".join(["word"] * MAX_WORDS)
     assert read(query=text, typos=True) == Query(text, typos=True)
     with pytest.raises(RequestError, match="51 words; at most 50 are corrected") as refused:
         read(query=f"{text} word", typos=True)

@@ -116,7 +116,7 @@ def test_explanations_are_outlines(bundle: Bundle) -> None:
         ("search", {}, RequestError, "'query' is missing"),
         ("search", {"query": " "}, RequestError, "'query' is empty"),
         ("search", {"query": 7}, RequestError, "'query' must be a string, not a number"),
-        ("search", {"query": QUERY, "k": 0}, RequestError, "'k' must be from 1 to 100, not 0"),
+        ("search", {"query": QUERY, "k": 101}, RequestError, "'k' must be from 0 to 100, not 101"),
         ("search", {"query": QUERY, "typos": "on"}, RequestError, "'typos' must be true or false"),
         ("search", {"query": '"a', "syntax": True}, RankletError, "is not closed"),
         ("search", {"query": QUERY, "kk": 1}, RequestError, "unknown field 'kk'"),

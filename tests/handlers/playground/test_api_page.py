@@ -5,7 +5,8 @@ import re
 from html import unescape
 
 from ranklet.handlers.api.answers import ANSWERS, Answer
-from ranklet.handlers.api.fields import ABSENT, Route, fields_of
+from ranklet.handlers.api.field import ABSENT, Route
+from ranklet.handlers.api.fields import fields_of
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.playground.api_page import EXAMPLES, api_page

@@ -230,9 +230,9 @@ def test_a_real_bundle_says_what_there_was_no_time_for(bundle: Bundle) -> None:
     "wrong", [-1, float("nan"), float("inf"), True, "9", [], 10**400, 86_400_001]
 )
 def test_a_budget_is_a_number_of_milliseconds(bundle: Bundle, wrong: Any) -> None:
-    with pytest.raises(InputError, match="budget_ms must be a number of milliseconds from 0 to"):
+    with pytest.raises(InputError, match=r"budget_ms is .*; it must be a number from 0 to"):
         bundle.rank("dough", budget_ms=wrong)
-    with pytest.raises(InputError, match="budget_ms must be"):
+    with pytest.raises(InputError, match="budget_ms is"):
         bundle.rank_batch([], budget_ms=wrong)
 
 

@@ -220,7 +220,9 @@ def test_what_needs_a_bundle_of_its_own_is_refused(filtered: tuple[Bundle, Bundl
     _, search = filtered
     for options in ({"pin": ["d1"]}, {"hide": ["d1"]},
                     {"boost": {"year": {"log": True, "weight": 1}}}):  # fmt: skip
-        with pytest.raises(InputError, match="not in Milvus; leave"):
+        with pytest.raises(
+            InputError, match=r"not in Milvus; leave|only documents that a bundle has"
+        ):
             search.rank("bread", **options)
 
 
@@ -238,9 +240,9 @@ def test_groups_are_the_bundles(filtered: tuple[Bundle, Bundle]) -> None:
             )
     with pytest.raises(InputError, match="group_by: unknown field 'yaer'"):
         search.rank("bread", group_by="yaer")
-    with pytest.raises(InputError, match="Milvus does not return; leave them out"):
+    with pytest.raises(InputError, match="facets: Milvus does not return the metadata"):
         search.rank("bread", facets=["due"])
-    with pytest.raises(InputError, match="Milvus does not return; leave them out"):
+    with pytest.raises(InputError, match="sort: Milvus does not return the metadata"):
         search.rank("bread", sort=["due"])
 
 
@@ -406,9 +408,9 @@ def test_synonyms_are_refused(books: Path, place: str) -> None:
             assert len(found.rank("bread", k=1, synonyms=False)) == 1
             with pytest.raises(InputError, match="completions are read"):
                 found.complete("bre")
-            with pytest.raises(InputError, match="stored beside each other"):
+            with pytest.raises(InputError, match="beside each other"):
                 found.context("bread")
-            with pytest.raises(InputError, match="stored beside each other"):
+            with pytest.raises(InputError, match="beside each other"):
                 found.rank("bread", context="section", synonyms=False)
     finally:
         beside.unlink()

@@ -164,7 +164,7 @@ def test_what_cannot_be_boosted_by_is_said(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             bundle.rank("dough", boost=boost)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="use metadata"):
+    with pytest.raises(InputError, match="boost: texts of your own have no metadata"):
         bundle.rank("dough", ["dough"], boost={"stars": {"log": True, **weight}})
     huge = {"stars": {"linear": True, "weight": 1e6}}
     wide = [{"id": "a", "text": "dough", "stars": 1e300}]

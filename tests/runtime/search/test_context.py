@@ -187,9 +187,9 @@ def test_near_duplicates_are_folded_and_passages_of_a_document_are_limited(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"tokens": 0}, "tokens must be a whole number, 1 or more, not 0"),
+        ({"tokens": 0}, "tokens is 0; it must be a whole number from 1"),
         ({"context": "chapter"}, "context"),
-        ({"passages": 0}, "passages must be a whole number, 1 or more"),
+        ({"passages": 0}, "passages is 0; it must be a whole number from 1"),
         ({"synonyms": 1}, "synonyms is 1"),
     ],
 )
@@ -199,7 +199,7 @@ def test_what_cannot_be_used_is_refused(bread: Bundle, options: Any, said: str) 
 
 
 def test_texts_of_ones_own_have_no_neighbours(bread: Bundle) -> None:
-    with pytest.raises(InputError, match="texts of your own"):
+    with pytest.raises(InputError, match="context: it joins passages that a bundle has"):
         bread.rank("dough", ["the dough"], context="section")
 
 

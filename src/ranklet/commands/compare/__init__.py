@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.corpus.evaluation.agreement import Agreement
     from ranklet.corpus.progress import progress
     from ranklet.runtime import load
-    from ranklet.runtime.arguments import check_whole
+    from ranklet.runtime.options import check_whole
 
     check_whole("-k", options.k, 1)
     if options.html:

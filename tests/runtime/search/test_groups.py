@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.metadata_rows import FIELDS, WORDS
 
 from ranklet.runtime import Bundle, InputError, Pipeline, Retrieve
-from ranklet.runtime.search.selection import Selection
+from ranklet.runtime.asks import Ask
+from ranklet.runtime.search.groups import chosen
 
 if TYPE_CHECKING:
     from tests.conftest import Described
@@ -40,10 +41,10 @@ def test_groups_are_those_of_a_plain_loop(
             members.setdefault(group, []).append(place)
     for places in list(members.values())[offset : offset + k]:
         wanted += places[:size]
-    selection = Selection(k=k, offset=offset, group_by="x", group_size=size, min_score=least)
+    ask = Ask(k=k, offset=offset, group_by="x", group_size=size, min_score=least)
     scores = np.array([score for score, _ in ordered], np.float32)
     groups = np.array([group for _, group in ordered], np.intp)
-    assert selection.chosen(scores, groups).tolist() == sorted(wanted)
+    assert chosen(ask, scores, groups).tolist() == sorted(wanted)
 
 
 def test_pages_are_slices_of_the_larger_ranking(described: "Described") -> None:
@@ -104,19 +105,22 @@ def test_groups_may_have_several_hits_and_a_filter(described: "Described") -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"offset": -1}, "offset must be a whole number, 0 or more, not -1"),
-        ({"offset": 1.5}, "offset must be a whole number"),
-        ({"min_score": "1"}, "min_score must be a number, or None for no limit, not '1'"),
-        ({"min_score": float("nan")}, "min_score must be a number"),
-        ({"min_score": True}, "min_score must be a number"),
-        ({"min_score": 10**400}, "min_score must be a number"),
+        ({"offset": -1}, "offset is -1; it must be a whole number from 0"),
+        ({"offset": 1.5}, "offset is 1.5; it must be a whole number"),
+        ({"min_score": "1"}, "min_score is '1'; it must be a number"),
+        ({"min_score": float("nan")}, "it must be a number"),
+        ({"min_score": True}, "it must be a number"),
+        ({"min_score": 10**400}, "it must be a number"),
         ({"group_by": "yaer"}, r"group_by: unknown field 'yaer' \(did you mean 'year'\?\)"),
-        ({"group_by": 5}, "group_by: unknown field '5'"),
+        ({"group_by": 5}, "group_by is 5; it must be a string"),
         ({"group_by": "tags"}, "group_by: 'tags' holds lists of strings"),
-        ({"group_by": "year", "group_size": 0}, "group_size must be a whole number, 1 or more"),
+        (
+            {"group_by": "year", "group_size": 0},
+            "group_size is 0; it must be a whole number from 1",
+        ),
         ({"group_size": 2}, "pass group_by"),
-        ({"documents": ["bread"], "group_by": "year"}, "texts of your own do not have"),
-        ({"documents": ["bread"], "where": {}}, "texts of your own do not have"),
+        ({"documents": ["bread"], "group_by": "year"}, "texts of your own have no metadata"),
+        ({"documents": ["bread"], "where": {}}, "texts of your own have no metadata"),
     ],
 )
 def test_what_cannot_be_used_is_refused(
