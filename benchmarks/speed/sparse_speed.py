@@ -144,7 +144,7 @@ def _compared(
             recall = f"{np.mean(shares):.4f}"
         ratio = np.median(times) / np.median(ms[EXACT])
         rows.append([name, recall, *spread(times), f"{ratio:.2f}"])
-    head = [what, "recall", "p50 ms", "mean", "p99", "p50 ÷ ours"]
+    head = [what, "recall", "p50 ms", "p99", "p50 ÷ ours"]
     return table(head, rows) + "\n"
 
 
