@@ -144,7 +144,8 @@ def _table(ms: dict[str, NDArray[np.float64]], k: int) -> str:
     return f"""
 {table(head, rows)}
 
-tantivy is the faster for {faster[0]:.0%} of the queries with numbers read, for {faster[1]:.0%} by its bare search.
+tantivy is the faster for {faster[0]:.0%} of the queries with numbers read, for {faster[1]:.0%} \
+by its bare search.
 """
 
 
