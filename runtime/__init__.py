@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ranklet.runtime.contexts import Context, ContextSpan
     from ranklet.runtime.errors import (
         BundleError,
+        BusyError,
         CollectionError,
         InputError,
         MissingPackageError,
@@ -34,6 +35,7 @@ _MODULES = {
     "Boost": "pipeline",
     "Bundle": "bundle",
     "BundleError": "errors",
+    "BusyError": "errors",
     "CollectionError": "errors",
     "Completion": "hits",
     "Context": "contexts",
@@ -68,6 +70,7 @@ __all__ = [
     "Boost",
     "Bundle",
     "BundleError",
+    "BusyError",
     "CollectionError",
     "Completion",
     "Context",
