@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.collections.splits import JudgedQuery
-from ranklet.export.learning.weighing import Material, Step, read_pools, weigh
 from ranklet.runtime.bundle import Bundle
+from ranklet.workflows.learn.weighing import Material, Step, read_pools, weigh
 
 
 def weighed(bundle: Bundle, rankers: Sequence[str], queries: Sequence[JudgedQuery]) -> Step:
