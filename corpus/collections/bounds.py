@@ -4,7 +4,7 @@ import io
 import sys
 from pathlib import Path
 
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 LONGEST = 1 << 25  # characters of a line, a field or a text, of which no document has as many
 DENSEST = 100  # bytes or characters that a byte of a file may stand for

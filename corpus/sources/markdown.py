@@ -15,7 +15,7 @@ from typing import Any
 from ranklet.corpus.collections.bounds import count_pieces
 from ranklet.corpus.collections.headings import shifted
 from ranklet.corpus.sources.html import RAW, Page, read_page
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 _TOKENS = 1 << 19  # of which each takes half a kilobyte of memory
 _TRIED = 100  # headings without words

@@ -18,12 +18,12 @@ from starlette.testclient import TestClient
 from tests.handlers.gate import Gate
 from tests.interrupted import TIMES, Interruption
 
-from ranklet.export.build import build
 from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.server import quick, service
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.manifest import MANIFEST, Manifest
+from ranklet.workflows.build import build
 
 if TYPE_CHECKING:
     from tests.conftest import Built

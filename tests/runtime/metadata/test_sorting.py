@@ -11,7 +11,7 @@ from tests.metadata_rows import plainly
 
 import ranklet
 from ranklet.runtime.metadata.columns import Texts
-from ranklet.runtime.metadata.joined import joined
+from ranklet.runtime.metadata.segments import joined
 from ranklet.runtime.storage.strings import Strings
 
 NAMES = [

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.product_imports import ROOT
 
-from ranklet.export.build import build
 from ranklet.runtime.storage import package_files
 from ranklet.runtime.storage.package_files import package_bytes, package_text
+from ranklet.workflows.build import build
 
 READERS = """
 import ranklet

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ranklet.export.build import build
 from ranklet.runtime import Query, load
 from ranklet.runtime.bundle import Bundle
+from ranklet.workflows.build import build
 
 WORDS = ("dorm", "bulk", "fink", "gulp")
 
