@@ -1,6 +1,6 @@
 """Errors of what builds and writes bundles."""
 
-from ranklet.runtime.errors import RankletError
+from ranklet.runtime.ground.errors import RankletError
 
 REPLACE = "replace it by --force, or in Python by overwrite=True"  # the end of a message
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from errno import EDQUOT, EFBIG, ENOSPC
 
-from ranklet.runtime.errors import ModelFolderError, RankletError
-from ranklet.runtime.extras import sufficient
+from ranklet.runtime.ground.errors import ModelFolderError, RankletError
+from ranklet.runtime.ground.extras import sufficient
 
 FULL = (ENOSPC, EDQUOT, EFBIG)  # a full disk is not the model's fault
 MOST_CHARACTERS = 300  # of another library's message

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ranklet.corpus.building.default_fusion import FUSION, FusionOptions
+from ranklet.corpus.building.folder import needs_of, write_indexed
 from ranklet.corpus.building.packages import check_packages
 from ranklet.corpus.building.writer import BundleWriter, check_source
-from ranklet.corpus.building.writing import needs_of, write_indexed
 from ranklet.corpus.distributed.cluster import connected
 from ranklet.corpus.distributed.indexing import analysed_on
 from ranklet.corpus.distributed.options import LOCAL, EngineOptions
@@ -18,10 +18,10 @@ from ranklet.corpus.indexing.searched import check_columns
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.extras import hinted
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.options import check_type
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.options import check_type
 from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.address import BundleLike
 

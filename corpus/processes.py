@@ -23,7 +23,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ranklet.runtime.errors import CollectionError, RankletError
+from ranklet.runtime.ground.errors import CollectionError, RankletError
 from ranklet.runtime.onnx.session import threads
 
 Block = list[bytes]

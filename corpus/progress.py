@@ -13,7 +13,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, TextIO, TypeVar
 
-from ranklet.runtime.console import bare, printable
+from ranklet.runtime.answers.console import bare, printable
 
 T = TypeVar("T")
 

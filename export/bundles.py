@@ -21,10 +21,10 @@ from ranklet.export.vocabulary.cutting import lighten
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry, check_name
-from ranklet.runtime.errors import BundleError, ModelFolderError
-from ranklet.runtime.extras import hinted
+from ranklet.runtime.ground.errors import BundleError, ModelFolderError
+from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.options import allowed_values, check_one_of, check_type
 from ranklet.runtime.kinds import KINDS, ranker_module
-from ranklet.runtime.options import allowed_values, check_one_of, check_type
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.names import ENGLISH, STEM
 from ranklet.training.checkpoint import Checkpoint, check_finite

@@ -8,8 +8,8 @@ from ranklet.export.jobs import ExportJob
 from ranklet.export.proof.as_others import AsOthers
 from ranklet.export.query_side import QueryTables
 from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.ground.options import Option, options_of
 from ranklet.runtime.kinds import KINDS, ranker_module
-from ranklet.runtime.options import Option, options_of
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,18 @@ from typing import Any
 
 from ranklet.corpus.collections.probes import Probes
 from ranklet.export.onnx.openvino_int8 import need_packages
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.options import (
+    Checked,
+    check_type,
+    integer,
+    number,
+    read_from,
+    read_names,
+)
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS
-from ranklet.runtime.lists import as_list
 from ranklet.runtime.onnx.encoder import VARIANTS
-from ranklet.runtime.options import Checked, check_type, integer, number, read_from, read_names
 
 
 @dataclass(frozen=True)

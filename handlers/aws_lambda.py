@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from ranklet.handlers.aws.function import Function
-from ranklet.runtime.console import printable
-from ranklet.runtime.errors import InputError, RankletError
-from ranklet.runtime.variables import Variable
+from ranklet.runtime.answers.console import printable
+from ranklet.runtime.ground.errors import InputError, RankletError
+from ranklet.runtime.ground.variables import Variable
 
 
 def __getattr__(name: str) -> Any:

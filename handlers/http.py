@@ -7,9 +7,9 @@ docs/serving.md lists the routes and the variables.
 
 import sys
 
-from ranklet.runtime.console import printable
-from ranklet.runtime.errors import RankletError
-from ranklet.runtime.extras import hinted
+from ranklet.runtime.answers.console import printable
+from ranklet.runtime.ground.errors import RankletError
+from ranklet.runtime.ground.extras import hinted
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from ranklet.runtime.errors import BundleError, RemoteError
+from ranklet.runtime.ground.errors import BundleError, RemoteError
 from ranklet.runtime.storage.address import shown_in
 
 # The field in which Google Cloud's logging expects the trace of a line.

@@ -9,10 +9,12 @@ Importing this module costs nothing, because what it has is imported when it is 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ranklet.runtime.answers.context import Context, ContextSpan
+    from ranklet.runtime.answers.explanation import Explanation
     from ranklet.runtime.bundle import Bundle
-    from ranklet.runtime.contexts import Context, ContextSpan
-    from ranklet.runtime.errors import (
+    from ranklet.runtime.ground.errors import (
         BundleError,
+        BusyError,
         CollectionError,
         InputError,
         MissingPackageError,
@@ -24,39 +26,39 @@ if TYPE_CHECKING:
         UnknownDocumentError,
         UnknownRankerError,
     )
-    from ranklet.runtime.explanation import Explanation
     from ranklet.runtime.hits import Completion, Hit, Ranking, Timing
-    from ranklet.runtime.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
+    from ranklet.runtime.pipelines.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
     from ranklet.runtime.ranking import context, load, rank, rank_batch, rerank, score
     from ranklet.runtime.syntax.query_syntax import Query
 
 _MODULES = {
-    "Boost": "pipeline",
+    "Boost": "pipelines.pipeline",
     "Bundle": "bundle",
-    "BundleError": "errors",
-    "CollectionError": "errors",
+    "BundleError": "ground.errors",
+    "BusyError": "ground.errors",
+    "CollectionError": "ground.errors",
     "Completion": "hits",
-    "Context": "contexts",
-    "ContextSpan": "contexts",
-    "Explanation": "explanation",
-    "Fuse": "pipeline",
+    "Context": "answers.context",
+    "ContextSpan": "answers.context",
+    "Explanation": "answers.explanation",
+    "Fuse": "pipelines.pipeline",
     "Hit": "hits",
-    "InputError": "errors",
-    "Keep": "pipeline",
-    "MissingPackageError": "errors",
-    "ModelFolderError": "errors",
-    "OutOfTimeError": "errors",
-    "Pipeline": "pipeline",
+    "InputError": "ground.errors",
+    "Keep": "pipelines.pipeline",
+    "MissingPackageError": "ground.errors",
+    "ModelFolderError": "ground.errors",
+    "OutOfTimeError": "ground.errors",
+    "Pipeline": "pipelines.pipeline",
     "Query": "syntax.query_syntax",
     "Ranking": "hits",
-    "RankletError": "errors",
-    "RemoteError": "errors",
-    "Rescore": "pipeline",
-    "Retrieve": "pipeline",
+    "RankletError": "ground.errors",
+    "RemoteError": "ground.errors",
+    "Rescore": "pipelines.pipeline",
+    "Retrieve": "pipelines.pipeline",
     "Timing": "hits",
-    "TooManySpansError": "errors",
-    "UnknownDocumentError": "errors",
-    "UnknownRankerError": "errors",
+    "TooManySpansError": "ground.errors",
+    "UnknownDocumentError": "ground.errors",
+    "UnknownRankerError": "ground.errors",
     "context": "ranking",
     "load": "ranking",
     "rank": "ranking",
@@ -68,6 +70,7 @@ __all__ = [
     "Boost",
     "Bundle",
     "BundleError",
+    "BusyError",
     "CollectionError",
     "Completion",
     "Context",

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.frozen import frozen
-from ranklet.runtime.lists import as_list
-from ranklet.runtime.options import Option, declare, declared, read_attributes
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.frozen import frozen
+from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.options import Option, declare, declared, read_attributes
 
 if TYPE_CHECKING:
-    from ranklet.runtime.pipeline import PipelineLike
+    from ranklet.runtime.pipelines.pipeline import PipelineLike
 
 # A text, or an object with a "text" and optionally an "id" and a "title".
 Document = str | Mapping[str, Any]

@@ -23,27 +23,27 @@ from ranklet.runtime.asks import (
 )
 from ranklet.runtime.bundles.files import BundleFiles, Check, additions_of, stamp_of
 from ranklet.runtime.call.deadline import Deadline
-from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.lists import as_list
-from ranklet.runtime.options import check_whole
-from ranklet.runtime.short_tracebacks import short_tracebacks
+from ranklet.runtime.ground.errors import BundleError, InputError
+from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.options import check_whole
+from ranklet.runtime.ground.short_tracebacks import short_tracebacks
+from ranklet.runtime.ground.tracing import record
 from ranklet.runtime.storage.address import Address, BundleLike, shown
-from ranklet.runtime.tracing import record
 
 if TYPE_CHECKING:
+    from ranklet.runtime.answers.context import Context
+    from ranklet.runtime.answers.explanation import Explanation
+    from ranklet.runtime.answers.highlight import Span
     from ranklet.runtime.bundles.additions import Additions
     from ranklet.runtime.bundles.documents import Documents
     from ranklet.runtime.bundles.manifest import Manifest
     from ranklet.runtime.bundles.versions import Version
     from ranklet.runtime.call.protocol import Role, Vectors
     from ranklet.runtime.call.query import QueryContext
-    from ranklet.runtime.contexts import Context
-    from ranklet.runtime.explanation import Explanation
-    from ranklet.runtime.highlight import Span
     from ranklet.runtime.hits import Completion, Hit, MissingWord, Ranking
     from ranklet.runtime.keywords import ContextOptions, RankOptions
     from ranklet.runtime.metadata.where import Condition
-    from ranklet.runtime.pipeline import Pipeline, PipelineLike
+    from ranklet.runtime.pipelines.pipeline import Pipeline, PipelineLike
     from ranklet.runtime.search.local import LocalSearch
     from ranklet.runtime.search.port import Search
     from ranklet.runtime.search.texts import TextRun
@@ -257,8 +257,10 @@ class Bundle(os.PathLike[str]):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: documents, rankers, pipelines and fields."""
+        from ranklet.runtime.answers.html import (
+            element,  # its table of entities is for notebooks only
+        )
         from ranklet.runtime.bundles.manifest import in_words
-        from ranklet.runtime.html import element  # its table of entities is for notebooks only
 
         rows = {
             "documents": self.size,
@@ -492,7 +494,7 @@ class Bundle(os.PathLike[str]):
 
         own = () if stages.boost is None else stages.boost.signals
         if boost is not None:
-            from ranklet.runtime.signals import read_signals
+            from ranklet.runtime.pipelines.signals import read_signals
 
             own = read_signals(boost)
         check_boost(own, self.metadata, self.manifest.remarks)
@@ -772,7 +774,7 @@ class Bundle(os.PathLike[str]):
             InputError: the hit has no explanation.
             TooManySpansError: its words stand at more than `most` places.
         """
-        from ranklet.runtime.highlight import spans
+        from ranklet.runtime.answers.highlight import spans
         from ranklet.runtime.text.ranked import ranked_part
 
         if hit.explanation is None:
@@ -788,7 +790,7 @@ class Bundle(os.PathLike[str]):
         They are those that raise an explained score most, or else the words that the query has,
         too. If there are none, the hit is explained on its own.
         """
-        from ranklet.runtime.display import strongest
+        from ranklet.runtime.answers.display import strongest
 
         if hit.explanation is not None:
             return strongest(self.highlight(hit))
@@ -847,7 +849,7 @@ class Bundle(os.PathLike[str]):
     ) -> tuple[list[str], NDArray[np.float32], NDArray[np.float64]]:
         """Return the ids and scores of the k best documents, and what says how likely they answer.
 
-        The numbers are `length` and, by ranker, `evidence` of runtime/relevance.py,
+        The numbers are `length` and, by ranker, `evidence` of runtime/pipelines/relevance.py,
         (documents, 1 + 3 · rankers).
         Documents to `hide` count as absent, so that a query may be asked without its answers.
         """
@@ -882,7 +884,7 @@ def open_search(files: BundleFiles, before: "LocalSearch | None" = None) -> "Loc
         if not files.is_remote and not stamp_of(folder):
             return LocalSearch(files)
         from ranklet.runtime.bundles.additions import read_additions  # few bundles have any
-        from ranklet.runtime.search.parted import PartedSearch
+        from ranklet.runtime.search.segments import PartedSearch
 
         additions = read_additions(files)
         if additions.is_empty:
@@ -903,8 +905,8 @@ def open_version(search: "LocalSearch", version: int) -> "LocalSearch":
     """
     from ranklet.runtime.bundles.additions import version_of
     from ranklet.runtime.search.local import LocalSearch
-    from ranklet.runtime.search.parted import PartedSearch
     from ranklet.runtime.search.port import Earlier
+    from ranklet.runtime.search.segments import PartedSearch
 
     files, additions = version_of(search.files, version)
     is_base = additions.is_empty

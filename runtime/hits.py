@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, overload
 
 import numpy as np
 
-from ranklet.runtime.frozen import frozen
-from ranklet.runtime.plain import plain, plain_value, to_values
-from ranklet.runtime.snippet import excerpt
+from ranklet.runtime.answers.plain import plain, plain_value, to_values
+from ranklet.runtime.answers.snippet import excerpt
+from ranklet.runtime.ground.frozen import frozen
 
 if TYPE_CHECKING:
+    from ranklet.runtime.answers.context import ContextSpan
+    from ranklet.runtime.answers.explanation import Explanation
     from ranklet.runtime.bundles.location import Location
     from ranklet.runtime.bundles.manifest import Value
-    from ranklet.runtime.contexts import ContextSpan
-    from ranklet.runtime.explanation import Explanation
 
 SNIPPET = 300  # characters
 _SHOWN = 3  # hits in a repr
@@ -225,7 +225,7 @@ class Hit(_Late):
     @property
     def page(self) -> int | None:
         """The page, slide or chapter of a file that it is on, where documents are such."""
-        from ranklet.runtime.contexts import page_of  # with parts of documents
+        from ranklet.runtime.answers.context import page_of  # with parts of documents
 
         return page_of(self.metadata)
 
@@ -406,7 +406,7 @@ class Ranking(Sequence[Hit]):
         Raises:
             MissingPackageError: pandas is not installed.
         """
-        from ranklet.runtime.extras import hinted
+        from ranklet.runtime.ground.extras import hinted
 
         with hinted():
             import pandas as pd
@@ -424,7 +424,7 @@ class Ranking(Sequence[Hit]):
 
     def _repr_html_(self) -> str:
         marks = self.marks or (lambda _: ())
-        from ranklet.runtime.display import Row, table
+        from ranklet.runtime.answers.display import Row, table
 
         rows = [Row(hit.name, hit.score, hit.title, hit.text, marks(hit)) for hit in self.hits]
         return table(self.query, rows, self.suggestion)

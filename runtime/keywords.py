@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 from ranklet.runtime.asks import BoostLike, Facets, Where
-from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.pipelines.pipeline import PipelineLike
 
 
 class ContextOptions(TypedDict, total=False):

@@ -11,8 +11,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, Self
 
-from ranklet.runtime.errors import BundleError, InputError, UnknownRankerError
-from ranklet.runtime.options import Checked
+from ranklet.runtime.ground.errors import BundleError, InputError, UnknownRankerError
+from ranklet.runtime.ground.options import Checked
 
 
 class Kind(NamedTuple):

@@ -13,22 +13,22 @@ import numpy as np
 from ranklet.runtime.asks import Ask, ContextAsk, asking
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check, stamp_beside, stamp_of_bundle
-from ranklet.runtime.errors import InputError, RemoteError
-from ranklet.runtime.lists import as_list
-from ranklet.runtime.options import DEVICES, check_one_of
-from ranklet.runtime.short_tracebacks import short_tracebacks
+from ranklet.runtime.ground.errors import InputError, RemoteError
+from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.options import DEVICES, check_one_of
+from ranklet.runtime.ground.short_tracebacks import short_tracebacks
+from ranklet.runtime.ground.variables import Variable
 from ranklet.runtime.storage.address import Address, BundleLike, check_path, located, raw_text
-from ranklet.runtime.variables import Variable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ranklet.runtime.answers.context import Context
     from ranklet.runtime.asks import Document
-    from ranklet.runtime.contexts import Context
     from ranklet.runtime.hits import Ranking
     from ranklet.runtime.keywords import ContextOptions, RankOptions
     from ranklet.runtime.metadata.where import Condition
-    from ranklet.runtime.pipeline import PipelineLike
+    from ranklet.runtime.pipelines.pipeline import PipelineLike
     from ranklet.runtime.syntax.query_syntax import Query
 
 LOOK_AGAIN = 30.0  # seconds after which an address is looked at again for another version

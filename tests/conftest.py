@@ -26,7 +26,6 @@ from ranklet.corpus.collections.collection import Collection, Document, Query, w
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.index import index_bundle
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
-from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.kinds import KINDS
@@ -36,6 +35,7 @@ from ranklet.training.rankers.bm25.options import Options as BM25Options
 from ranklet.training.rankers.bm25.training import train as train_bm25
 from ranklet.training.rankers.model1.options import Options as Model1Options
 from ranklet.training.rankers.model1.training import train as train_model1
+from ranklet.workflows.build import build
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -14,8 +14,8 @@ from ranklet.corpus import index
 from ranklet.corpus.distributed.cluster import Cluster, Task
 from ranklet.corpus.distributed.options import EngineOptions
 from ranklet.corpus.updating import update
-from ranklet.export import build
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
+from ranklet.workflows import build
 
 RAY = EngineOptions(engine="ray")
 SECONDS = 500  # a busy machine starts a node late

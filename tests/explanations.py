@@ -2,7 +2,7 @@
 
 import pytest
 
-from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.answers.explanation import Explanation
 
 
 def check_sums(explanation: Explanation) -> None:

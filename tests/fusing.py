@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ranklet.corpus.building.default_pipelines import stages
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.collections.splits import JudgedQuery
-from ranklet.export.learning.weighing import Material, Step, read_pools, weigh
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.pipeline import Pipeline
+from ranklet.workflows.learn.weighing import Material, Step, read_pools, weigh
 
 
 def weighed(bundle: Bundle, rankers: Sequence[str], queries: Sequence[JudgedQuery]) -> Step:
@@ -22,9 +20,7 @@ def fused(
 ) -> Path:
     """Write a bundle with a pipeline ``linear`` more, which is its default."""
     bundle = Bundle(source)
-    lists = stages(rankers, bundle.manifest.rankers)
-    pipeline = Pipeline((*lists, weighed(bundle, rankers, queries).pipeline.stages[-1]))
-    pipelines = {**bundle.manifest.pipelines, "linear": pipeline}
+    pipelines = bundle.manifest.pipelines | {"linear": weighed(bundle, rankers, queries).pipeline}
     with BundleWriter(target) as writer:
         writer.copy(bundle.files)
         return writer.finish(

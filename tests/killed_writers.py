@@ -15,8 +15,8 @@ from random import Random
 from tests.updates import Record, documents_of, first_records, held, record, seeded
 
 import ranklet
+from ranklet.runtime.rankers.verification import verify
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.verification import verify
 
 AT_ONCE = 8  # documents of one write, at most
 PAUSE = 0.002  # seconds between two looks at the writers

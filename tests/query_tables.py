@@ -8,9 +8,9 @@ from tests.kinds import FP32, TinyRankers
 
 from ranklet.corpus.index import index_bundle
 from ranklet.export.bundles import export_bundle
-from ranklet.export.query_tables import learning
-from ranklet.export.query_tables.texts import short_texts
-from ranklet.export.query_tables.writing import with_query_tables
+from ranklet.workflows.tables import learning
+from ranklet.workflows.tables.texts import short_texts
+from ranklet.workflows.tables.vectors import with_query_tables
 
 MINUTES = 0.01
 

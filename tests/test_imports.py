@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ranklet.export.build import build
 from ranklet.runtime.kinds import KINDS
+from ranklet.workflows.build import build
 
 # What a server must not pay for: frameworks, science, and the tools of training.
 FORBIDDEN = (

@@ -16,11 +16,11 @@ from tests.product_imports import LAYERS, PRODUCT, ROOT, Graph, cycles, import_g
 from ranklet.corpus.building.indexer import Indexer, indexer
 from ranklet.export.exporter import Exporter, exporter
 from ranklet.runtime.call.protocol import Ranker, Retriever
-from ranklet.runtime.errors import RankletError
+from ranklet.runtime.ground.errors import RankletError
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.training.imported.importing import forms_of
 
-INNER = ("commands", "integrations")  # what src/ranklet has itself
+INNER = ("commands", "integrations", "workflows")  # what src/ranklet has itself
 
 
 @pytest.mark.parametrize("layer", ["runtime", "corpus", "training", "export"])
@@ -173,7 +173,7 @@ def test_only_a_kind_imports_its_modules(graph: Graph) -> None:
 # Places that speak of certain kinds by name, in the order of the folders.
 NAMING = (
     "runtime/kinds.py",  # the table
-    "export/learning/candidates.py",  # which kinds `learn` tries
+    "src/ranklet/workflows/learn/candidates.py",  # which kinds `learn` tries
 )
 
 
@@ -253,7 +253,7 @@ def test_an_editable_install_imports_the_folders_of_a_clone(
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environment["VIRTUAL_ENV"] = str(tmp_path)
     subprocess.run(install, check=True, env=environment)
-    code = "import ranklet.runtime.errors, ranklet.commands; print(ranklet.runtime.__file__)"
+    code = "import ranklet.runtime.ground.errors, ranklet.commands; print(ranklet.runtime.__file__)"
     done = subprocess.run(
         [python, "-c", code], check=True, env=environment, cwd="/", capture_output=True, text=True
     )

@@ -22,7 +22,7 @@ from ranklet.corpus.indexing.wordpieces import read_tokenizer
 from ranklet.corpus.languages.names import LANGUAGES
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.runtime.bundles.manifest import FORMAT_VERSION, other_version
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.kinds import ranker_module
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.names import NORMALISERS

@@ -1,6 +1,6 @@
 """Errors of training."""
 
-from ranklet.runtime.errors import RankletError
+from ranklet.runtime.ground.errors import RankletError
 
 
 class TrainingError(RankletError):

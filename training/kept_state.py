@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQueries
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.private_folder import check_private
 from ranklet.runtime.writing.strangers import files_in, matching, remove_own, strangers

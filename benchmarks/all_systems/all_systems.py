@@ -18,7 +18,7 @@ from benchmarks.all_systems.timing import costs
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
 from ranklet.corpus.building.default_pipelines import RERANKED
-from ranklet.export.learning.weighing import DEPTH
+from ranklet.workflows.learn.weighing import DEPTH
 
 PACKAGES = ("torch", "transformers", "onnxruntime", "tokenizers", "simplemma")
 

@@ -20,11 +20,11 @@ from benchmarks.harness.place import ROOT, Place
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.index import index_bundle
 from ranklet.export.bundles import export_bundle
-from ranklet.export.learning.bundles import write_joined
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.workflows.learn.bundles import write_joined
 
 PREFIX, LEXICAL_PART = "all", "lexical"
 REPORT = "report.json"
@@ -34,7 +34,7 @@ WRITING = (
     *(f"export/{name}" for name in ("onnx", "proof", "sparse")),
     *(f"export/{name}.py" for name in ("bundles", "options")),
     *(f"corpus/building/{name}.py" for name in ("document_encoding", "resumable", "writer")),
-    "export/learning/bundles.py",
+    "src/ranklet/workflows/learn/bundles.py",
     "runtime/onnx",
     "runtime/lexical",
     "runtime/text",

@@ -10,11 +10,11 @@ from benchmarks.all_systems.pipelines import BEST, CROSS, System
 from benchmarks.all_systems.studies import BM25, Reads
 from benchmarks.harness.remembering import Memory, remember
 from ranklet import runtime
-from ranklet.export.learning.choosing import cheapest, path
-from ranklet.export.learning.weighing import Material, Step, read_pools, rerank_last
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.pipeline import Pipeline
-from ranklet.runtime.sets import evenly
+from ranklet.runtime.ground.sets import evenly
+from ranklet.runtime.pipelines.pipeline import Pipeline
+from ranklet.workflows.learn.choosing import cheapest, path
+from ranklet.workflows.learn.weighing import Material, Step, read_pools, rerank_last
 
 MEASURE = "MRR@10"
 SCORING = (
@@ -25,7 +25,7 @@ SCORING = (
 CODE = (
     *SCORING,
     "corpus/tuning",
-    *(f"export/learning/{name}.py" for name in ("choosing", "weighing")),
+    *(f"src/ranklet/workflows/learn/{name}.py" for name in ("choosing", "weighing")),
     "benchmarks/all_systems/choosing.py",
 )
 

@@ -23,7 +23,7 @@ from ranklet import runtime
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.corpus.evaluation.systems import MEASURES, evaluate
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.sets import evenly
+from ranklet.runtime.ground.sets import evenly
 
 DEPTH = 100  # that is measured
 CODE = (*SCORING, "corpus/evaluation", "benchmarks/all_systems/measuring.py")

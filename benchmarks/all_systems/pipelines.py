@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from benchmarks.all_systems.studies import BM25, Ranker, Reads
 from ranklet.corpus.building.default_fusion import shares_of, spreads_of, weights_of
 from ranklet.corpus.building.default_pipelines import RERANKED, stages
-from ranklet.export.learning.weighing import DEPTH
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.pipeline import Fuse, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipelines.pipeline import Fuse, Pipeline, Rescore, Retrieve
+from ranklet.workflows.learn.weighing import DEPTH
 
 HYBRID_RANKER = "minilm"
 BASE, HYBRID = "BM25", "BM25 + MiniLM untrained"

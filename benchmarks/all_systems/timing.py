@@ -27,7 +27,7 @@ from benchmarks.harness.processes import ONE_THREAD, fresh, one_thread
 from benchmarks.harness.timing import take_turns
 from ranklet import runtime
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.sets import evenly
+from ranklet.runtime.ground.sets import evenly
 
 CODE = ("runtime", "benchmarks/harness/timing.py", "benchmarks/all_systems/timing.py")
 K = 10  # hits

@@ -37,11 +37,11 @@ from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.evaluation.significance import compare
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.export.query_side import Learned, Teacher
-from ranklet.export.query_tables.learning import BLOCK, beginning, learned, single_tokens
-from ranklet.export.query_tables.texts import random_texts, short_texts, words_of
-from ranklet.export.query_tables.writing import tables_of, write_tables
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.query_table import QUERIES
+from ranklet.workflows.tables.learning import BLOCK, beginning, learned, single_tokens
+from ranklet.workflows.tables.texts import random_texts, short_texts, words_of
+from ranklet.workflows.tables.vectors import tables_of, write_tables
 
 PACKAGES = ("onnxruntime", "tokenizers", "torch", "transformers")
 MEASURE, DEPTH = "nDCG@10", 100
@@ -50,7 +50,7 @@ RANDOM = {True: 20_000, False: 60_000}  # sequences of random words, of E5 and o
 SHORT = 20_000  # short texts of each collection
 SOURCES = ("model", "collection", "others", "all")  # that a table learns from
 LEAST_SHARE, SURE = 0.96, 0.01  # of the network's hybrid, and p above words
-LEARNING = ("training/distilling", "export/query_tables/texts.py", "runtime/onnx")
+LEARNING = ("training/distilling", "src/ranklet/workflows/tables/texts.py", "runtime/onnx")
 
 Values = Mapping[str, NDArray[np.float64]]  # of each query, by system
 
@@ -183,7 +183,7 @@ def _encoded(
         np.save(path, np.concatenate(parts))
 
     key = f"{len(given)} {teacher.digest}"
-    path = place.keep(f"{name}.npy", build, ("export/query_tables/texts.py",), key)
+    path = place.keep(f"{name}.npy", build, ("src/ranklet/workflows/tables/texts.py",), key)
     return given, np.load(path)
 
 

@@ -45,7 +45,7 @@ LEARNED = {  # whose texts the static embeddings of a network learn from
 COLLECTIONS = (*LEARNED[MINILM], "debian-de-en")
 QUERIES, TIMED = 300, 200  # of a collection, and of a network's collections
 NETWORK, STATIC = SYSTEMS = ("network", "static")  # encode queries
-CODE = ("corpus", "training", "export", "runtime/rankers")
+CODE = ("corpus", "training", "export", "src/ranklet/workflows", "runtime/rankers")
 
 Values = Mapping[str, NDArray[np.float64]]  # of each query, by system
 

@@ -106,9 +106,9 @@ def _encode(place: Place, search: str, path: Path) -> None:
     from ranklet.corpus.index import index_bundle
     from ranklet.corpus.sources.source import Source
     from ranklet.export.bundles import export_bundle
-    from ranklet.export.imported import with_probes
     from ranklet.export.options import ExportOptions
     from ranklet.training.imported.importing import read_model
+    from ranklet.workflows.imported import with_probes
 
     documents = list(itertools.islice(place.collection(COLLECTIONS[0]).documents(), ENCODED))
     model = read_model(get_model_path())

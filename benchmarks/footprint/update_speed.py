@@ -21,12 +21,12 @@ from ranklet.corpus.collections.probes import unjudged_probes
 from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.source import Source
 from ranklet.export.bundles import export_bundle
-from ranklet.export.imported import with_probes
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.importing import read_model
 from ranklet.training.pretrained.backbone import wheel_folder
+from ranklet.workflows.imported import with_probes
 
 PACKAGES = ("simplemma", "onnxruntime", "tokenizers")
 COLLECTION, WORDS = "google-wiki", 55

@@ -15,14 +15,14 @@ from ranklet.corpus.index import index_bundle
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
-from ranklet.export.build_options import TITLE_BOOST
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
+from ranklet.runtime.ground.sets import evenly
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.sets import evenly
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.importing import read_model
 from ranklet.training.pretrained.backbone import wheel_folder
+from ranklet.workflows.build_options import TITLE_BOOST
 
 BM25 = "bm25"
 # Most queries whose answers are among the documents, of the reported split and of train, and how

@@ -16,7 +16,7 @@ from ranklet.corpus.evaluation.significance import compare
 from ranklet.corpus.evaluation.systems import evaluate, mark, measure_run
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.pipeline import Fuse, Pipeline
+from ranklet.runtime.pipelines.pipeline import Fuse, Pipeline
 from ranklet.runtime.rankers.dense import Dense
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.text.ranked import ranked_text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.gpu.setting import Setting
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
-from ranklet.runtime.sets import evenly
+from ranklet.runtime.ground.sets import evenly
 from ranklet.training.pretrained.backbone import wheel_folder
 
 MODULES = (

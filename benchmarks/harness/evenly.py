@@ -4,7 +4,7 @@ import numpy as np
 
 from ranklet.corpus.collections.collection import Collection, Document
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
-from ranklet.runtime.sets import evenly
+from ranklet.runtime.ground.sets import evenly
 
 
 def unseen(collection: Collection, split: str, *, chose: int, most: int) -> list[JudgedQuery]:

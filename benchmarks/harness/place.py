@@ -14,7 +14,10 @@ from ranklet.corpus.collections.collection import Collection
 ROOT = Path(__file__).resolve().parents[2]
 DATA_VARIABLE = "RANKLET_DATA"
 # What a kept bundle depends on: the code that makes it and the classes that it is made of.
-CODE = ("corpus", "training", "export", "runtime/text", "runtime/lexical", "runtime/rankers")
+CODE = (
+    "corpus", "training", "export", "src/ranklet/workflows", "runtime/text", "runtime/lexical",
+    "runtime/rankers",
+)  # fmt: skip
 
 
 class MissingDataError(Exception):

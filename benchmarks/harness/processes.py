@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.harness.place import ROOT
-from ranklet.runtime.variables import Variable
+from ranklet.runtime.ground.variables import Variable
 
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",

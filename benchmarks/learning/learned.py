@@ -19,20 +19,20 @@ from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.corpus.evaluation.significance import Interval, interval
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.export.build import build
-from ranklet.export.learning.learn import learn
-from ranklet.export.learning.options import LearnOptions
-from ranklet.export.learning.result import Learned
 from ranklet.runtime import load
-from ranklet.runtime.sets import evenly
+from ranklet.runtime.ground.sets import evenly
 from ranklet.training.pretrained.backbone import wheel_folder
+from ranklet.workflows.build import build
+from ranklet.workflows.learn.learn import learn
+from ranklet.workflows.learn.options import LearnOptions
+from ranklet.workflows.learn.result import Learned
 
 PACKAGES = ("torch", "transformers", "onnxruntime")
 MINUTES = "RANKLET_LEARNED_MINUTES"  # a variable: minutes of each learning, 6 by default
 DOCUMENTS, KEPT = 2_000, 500  # at most
 MEASURE = "MRR@10"
 CODE = (
-    *("export/learning", "corpus/tuning", "corpus/building/default_fusion.py"),
+    *("src/ranklet/workflows/learn", "corpus/tuning", "corpus/building/default_fusion.py"),
     *(f"training/{name}" for name in ("rankers", "learning", "train.py")),
 )
 INPUT = ("corpus/building/default_fusion.py",)  # code of the bundles that learn

@@ -26,19 +26,19 @@ from ranklet.corpus.evaluation.significance import paired_t_test
 from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources import passages
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.export.build_options import TITLE_BOOST
 from ranklet.export.bundles import export_bundle
 from ranklet.runtime.asks import Ask
 from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.bundles.manifest import NO_TYPES
 from ranklet.runtime.call.candidates import numbers_of
+from ranklet.runtime.ground.sets import evenly
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.search import context
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.port import Call
-from ranklet.runtime.sets import evenly
 from ranklet.runtime.text.sentences import count_words
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.workflows.build_options import TITLE_BOOST
 
 PACKAGES = ()
 BUDGETS = (500, 1000, 2000)

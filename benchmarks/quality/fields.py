@@ -16,10 +16,10 @@ from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.corpus.evaluation.significance import compare
 from ranklet.corpus.evaluation.systems import measure_run
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse, open_bm25
-from ranklet.export.build_options import BUILD
 from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.ground.sets import evenly
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.sets import evenly
+from ranklet.workflows.build_options import BUILD
 
 PACKAGES = ("numpy",)
 NAMES = ("medquad", "qa-mix", "scifact", "google-wiki", "debian-packages")

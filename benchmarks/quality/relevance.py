@@ -27,16 +27,16 @@ from ranklet.corpus.collections.collection import Query, write_collection
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.evaluation.gaps import BELOW
 from ranklet.corpus.tuning.calibration import auc, calibration_error, fit_logistic
-from ranklet.export.learning.calibrate import READ, calibrate
-from ranklet.runtime import relevance
-from ranklet.runtime.relevance import NUMBERS, chances
+from ranklet.runtime.pipelines import relevance
+from ranklet.runtime.pipelines.relevance import NUMBERS, chances
 from ranklet.runtime.writing.atomic_file import atomic_file
+from ranklet.workflows.learn.calibrate import READ, calibrate
 
 PACKAGES = ()
 JUDGED = 100  # queries of its own that a collection is calibrated on
 DRAWS = 5  # of these queries
 UNSEEN, LEARNED = 8, 6  # goals of the mean error, %
-ASKING = (*CODE_HERE, "runtime/execution", "runtime/relevance.py", "runtime/search")
+ASKING = (*CODE_HERE, "runtime/execution", "runtime/pipelines/relevance.py", "runtime/search")
 WORDS, VECTORS, SUMS = "words", "vectors", "words and vectors"
 PIPELINES = {WORDS: BM25, VECTORS: MINILM, SUMS: SUM}
 OF_SCORES = {WORDS: (2.5,), VECTORS: (0.0,), SUMS: (2.0, 0.0)}  # by ranker
@@ -193,7 +193,7 @@ def calibrated(
         path.write_text(json.dumps(made))
 
     name = f"relevance.{each.name}.{system}.calibrated.json".replace(" ", "-")
-    code = (*ASKING, "export/learning/calibrate.py", "corpus/tuning/calibration.py")
+    code = (*ASKING, "src/ranklet/workflows/learn/calibrate.py", "corpus/tuning/calibration.py")
     made = place.keep(name, make, code, " ".join(f"{each:.6g}" for each in prior))
     return [Calibrated(tuple(a), b, c) for a, b, c in json.loads(made.read_text())]
 

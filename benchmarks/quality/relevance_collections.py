@@ -16,8 +16,8 @@ from ranklet.corpus.index import index_bundle
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
-from ranklet.export.build import build
-from ranklet.runtime.sets import evenly
+from ranklet.runtime.ground.sets import evenly
+from ranklet.workflows.build import build
 
 # Of train and of the reported split, and documents besides the answers to these, at most. Those
 # with vectors are fewer, because an encoder takes ten times as long as all the rest.
@@ -27,7 +27,8 @@ FAMILY = 8  # packages that begin with the same word, at least, so that they loo
 FIRST = 30  # words of a description's first sentence, at most
 # What a bundle of it depends on, without what learns from judgements.
 CODE_HERE = (
-    "corpus/building", "corpus/indexing", "corpus/languages", "corpus/sources", "export/build.py",
+    "corpus/building", "corpus/indexing", "corpus/languages", "corpus/sources",
+    "src/ranklet/workflows/build.py",
     "export/bundles.py", "runtime/text", "runtime/lexical", "runtime/rankers",
     "benchmarks/quality/relevance_collections.py",
 )  # fmt: skip

@@ -54,9 +54,14 @@ def picture(
         for at, panel in enumerate(panels)
     ]
     legend = "".join(
-        f'<circle cx="{GAP + 170 * at}" cy="14" r="5" fill="{(*COLOURS, "none")[at]}"/>'
+        f'<circle cx="{GAP + 170 * at}" cy="14" r="5" fill="{colour}"/>'
         f'<text x="{GAP + 10 + 170 * at}" y="18">{escape(name)}</text>'
-        for at, name in enumerate([*systems, "across: told, up: share of right hits"])
+        for at, (name, colour) in enumerate(
+            [
+                *zip(systems, COLOURS, strict=False),
+                ("across: told, up: share of right hits", "none"),
+            ]
+        )
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '

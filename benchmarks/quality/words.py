@@ -19,7 +19,7 @@ from ranklet.corpus.evaluation.significance import compare
 from ranklet.corpus.evaluation.systems import evaluate, mark, measure_run
 from ranklet.corpus.languages.names import language_code
 from ranklet.runtime import load
-from ranklet.runtime.sets import evenly
+from ranklet.runtime.ground.sets import evenly
 from ranklet.runtime.text.scripts import fold
 from ranklet.runtime.text.stems import SNOWBALL
 

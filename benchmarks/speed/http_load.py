@@ -31,7 +31,7 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.server.metrics import Metrics
 from ranklet.handlers.server.service import encoded
 from ranklet.handlers.server.shared_counts import SharedCounts
-from ranklet.runtime.errors import RankletError
+from ranklet.runtime.ground.errors import RankletError
 from ranklet.runtime.ranking import load as load_bundle
 from ranklet.training.pretrained.backbone import wheel_folder
 

@@ -30,14 +30,14 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import Checked, check_type, one_of, read_from
+from ranklet.runtime.ground.sets import evenly
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.options import Checked, check_type, one_of, read_from
-from ranklet.runtime.pipeline import MAX_WEIGHT, Fuse, Pipeline
+from ranklet.runtime.pipelines.pipeline import MAX_WEIGHT, Fuse, Pipeline
+from ranklet.runtime.pipelines.signals import read_signals
 from ranklet.runtime.search.boosting import check_boost
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.sets import evenly
-from ranklet.runtime.signals import read_signals
 
 QUERIES = 64  # that are made; with twice as many no weight moved by more than .02
 DEPTH = 100  # of each ranker's list, over which its scores spread

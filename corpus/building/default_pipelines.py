@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from ranklet.corpus.errors import BuildError
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.errors import UnknownRankerError
+from ranklet.runtime.ground.errors import UnknownRankerError
 from ranklet.runtime.kinds import KINDS, Settings
-from ranklet.runtime.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
+from ranklet.runtime.pipelines.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
 
 DEPTH = 1000  # of a list from an impact index; Boytsov & Kolter (§4.1) found no gain beyond it
 # Of a dense list. The cost of HNSW grows with k, unlike the cost of an impact index, and documents

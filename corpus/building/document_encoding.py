@@ -19,7 +19,7 @@ from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.packer import packed
 from ranklet.corpus.progress import progress
 from ranklet.runtime.bundles.files import CUT
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 
 BLOCK = 1024  # documents; an interruption costs at most as many
 ENCODING = "encoding documents"  # the step's name in a progress bar

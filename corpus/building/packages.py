@@ -3,8 +3,8 @@
 from importlib.util import find_spec
 
 from ranklet.runtime.bundles.manifest import Manifest
-from ranklet.runtime.errors import MissingPackageError
-from ranklet.runtime.extras import EXTRAS, install
+from ranklet.runtime.ground.errors import MissingPackageError
+from ranklet.runtime.ground.extras import EXTRAS, install
 
 
 def check_packages(manifest: Manifest) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import synonyms_of
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.text.synonyms import Synonyms
 from ranklet.runtime.writing.atomic_file import atomic_file

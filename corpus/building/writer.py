@@ -22,7 +22,7 @@ from ranklet.corpus.indexing.compressing import compressed, dictionary_of
 from ranklet.corpus.indexing.packer import release
 from ranklet.runtime.bundles.files import DICTIONARY, BundleFiles, additions_of, stamp_of
 from ranklet.runtime.bundles.manifest import MANIFEST, FileEntry, Manifest, check_path
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.lexical.impact_index import DOCUMENTS, IMPACTS, LARGEST, OFFSETS, ImpactIndex
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 from ranklet.runtime.storage.arrays import id_type

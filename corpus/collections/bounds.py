@@ -4,38 +4,31 @@ import io
 import sys
 from pathlib import Path
 
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 LONGEST = 1 << 25  # characters of a line, a field or a text, of which no document has as many
 DENSEST = 100  # bytes or characters that a byte of a file may stand for
 ALLOWED = 1 << 23  # and what any file may stand for
 HELD = 1 << 28  # bytes of memory for what is kept of a file while the rest of it is read
-WIDEST = 2 * LONGEST  # bytes of memory that a page takes, whose characters may take four each
+WIDEST = 3 * LONGEST // 2  # bytes of memory of a text, whose characters may take four each
 PIECES = 1 << 20  # fields, values, lines or tags of a text, each of which takes memory of its own
-
-
-def check_markup(text: str, signs: str) -> None:
-    """Check a text with markup before it is read, of which several copies are made.
-
-    Raises:
-        CollectionError: it has more than `PIECES` signs, or takes too much memory.
-    """
-    if sys.getsizeof(text) > WIDEST:
-        raise CollectionError(f"takes more than {WIDEST:,} bytes of memory; divide it")
-    count_pieces(text, signs, "it")
 
 
 class DenseFileError(CollectionError):
     """A file stands for so much that no more of it is read."""
 
 
-def count_pieces(text: str, signs: str, what: str, most: int = PIECES) -> None:
+def count_pieces(text: str, signs: str, what: str = "it", most: int = PIECES) -> None:
     """Count the signs that divide a text, before it is divided.
 
     Raises:
-        CollectionError: there are more than that.
+        CollectionError: there are more, or the text takes too much memory to be copied.
     """
-    if len(text) > most and (found := sum(map(text.count, signs))) > most:
+    if len(text) <= most:
+        return
+    if sys.getsizeof(text) > WIDEST:
+        raise CollectionError(f"{what} takes more than {WIDEST:,} bytes of memory; divide it")
+    if (found := sum(map(text.count, signs))) > most:
         raise CollectionError(f"{what} has {found:,} parts, and {most:,} are read; divide it")
 
 

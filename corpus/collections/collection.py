@@ -30,9 +30,9 @@ from ranklet.corpus.collections.trec import (
     write_qrels,
 )
 from ranklet.runtime.bundles.manifest import NO_TYPES, UNSPLIT, Splitting
-from ranklet.runtime.errors import CollectionError
-from ranklet.runtime.options import check_type
-from ranklet.runtime.strict_json import DECODER
+from ranklet.runtime.ground.errors import CollectionError
+from ranklet.runtime.ground.options import check_type
+from ranklet.runtime.ground.strict_json import DECODER
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in, matching, refuse_strangers
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.extras import hinted
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.extras import hinted
 
 TEXTS = ("text", "body", "abstract", "contents")  # the first field that a document has
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from ranklet.corpus.collections.bounds import LONGEST, Allowance
-from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.runtime.extras import install
+from ranklet.runtime.ground.errors import CollectionError, InputError
+from ranklet.runtime.ground.extras import install
 
 COMPRESSED = (".gz", ".zst")
 _PIECE = 1 << 11  # bytes of .zst that are decompressed at once, because 4 may stand for 128 KiB

@@ -12,8 +12,8 @@ import numpy as np
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.collections.neutral_texts import neutral_documents, neutral_queries
 from ranklet.corpus.collections.splits import JudgedQuery
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.sets import evenly
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.sets import evenly
 from ranklet.runtime.text.ranked import ranked_text
 
 T = TypeVar("T")

@@ -20,8 +20,8 @@ import numpy as np
 
 from ranklet.corpus.collections.collection import Collection, Query
 from ranklet.corpus.progress import warn
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import check_type
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import check_type
 
 FAR = 2  # a part is far from its share if it has this many times its share, or one such fraction
 

@@ -6,7 +6,7 @@ from html import unescape
 from pathlib import Path
 
 from ranklet.corpus.collections.trec import read_lines
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 _TOPIC = re.compile(r"<top(ic)?\b(?P<attributes>[^>]*)>(?P<body>.*?)</top(ic)?>", re.S | re.I)
 _NUMBER = re.compile(r"<num>\s*(?:number:)?\s*([^\s<]+)", re.I)

@@ -20,9 +20,9 @@ from ranklet.corpus.distributed.node import Open, error_of
 from ranklet.corpus.distributed.options import EngineOptions
 from ranklet.corpus.errors import ClusterError
 from ranklet.corpus.processes import start_process
-from ranklet.runtime.errors import InputError, MissingPackageError
-from ranklet.runtime.extras import install
-from ranklet.runtime.options import check_type
+from ranklet.runtime.ground.errors import InputError, MissingPackageError
+from ranklet.runtime.ground.extras import install
+from ranklet.runtime.ground.options import check_type
 
 ADDRESS = "RAY_ADDRESS"  # the variable that Ray reads, too
 SECONDS = 20.0  # that a head node may take to answer

@@ -20,7 +20,7 @@ from ranklet.corpus.building.writer import sha256, write_zip
 from ranklet.corpus.distributed.node import Order, Worker, error_line, package_versions
 from ranklet.corpus.distributed.options import EngineOptions
 from ranklet.corpus.errors import ClusterError
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.onnx.session import processors
 
 END = b""  # follows the last payload; no payload is empty

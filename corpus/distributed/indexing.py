@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ranklet.corpus.building.document_encoding import ENCODING
+from ranklet.corpus.building.folder import Needs, needs_of, write_indexed
 from ranklet.corpus.building.indexer import indexer
 from ranklet.corpus.building.writer import BundleWriter
-from ranklet.corpus.building.writing import Needs, needs_of, write_indexed
 from ranklet.corpus.distributed.cluster import Cluster, Task
 from ranklet.corpus.distributed.shards import Shard, Shards
 from ranklet.corpus.errors import ClusterError
@@ -28,7 +28,7 @@ from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.progress import progress
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.writing.atomic_file import atomic_file
 from ranklet.runtime.writing.private_folder import make_private
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ranklet.corpus.building.writer import sha256
 from ranklet.corpus.errors import ClusterError
-from ranklet.runtime.errors import RankletError
-from ranklet.runtime.extras import hinted
-from ranklet.runtime.variables import Variable
+from ranklet.runtime.ground.errors import RankletError
+from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.variables import Variable
 from ranklet.version import __version__
 
 if TYPE_CHECKING:

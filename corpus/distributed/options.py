@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Checked, integer, number, one_of, text
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import Checked, integer, number, one_of, text
 from ranklet.runtime.storage.address import BundleLike
 
 ENGINES = ("local", "ray")

@@ -13,7 +13,7 @@ from ranklet.corpus.progress import progress
 from ranklet.corpus.sources.passages import located
 from ranklet.corpus.sources.source import Source
 from ranklet.runtime.bundles.manifest import UNSPLIT, Splitting
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 MOST_DOCUMENTS = 2048  # of a shard
 MOST_CHARACTERS = 4 << 20  # of its texts; a document is never cut

@@ -10,7 +10,7 @@ import numpy as np
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.collections.trec import read_run
 from ranklet.corpus.evaluation.systems import Evaluation, measure_run
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 _BELOW, _ABOVE = "<", ">"
 _CONDITION = re.compile(r"\s*(\S+?)\s*([<>])\s*([+-]?(?:\d+\.?\d*|\.\d+))\s*")

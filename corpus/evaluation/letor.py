@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ranklet.corpus.collections.splits import JudgedQueries, JudgedQuery
 from ranklet.corpus.collections.trec import line_writer
 from ranklet.corpus.evaluation.systems import Hits, Watcher
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 if TYPE_CHECKING:
     from ranklet.runtime import Bundle

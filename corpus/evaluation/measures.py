@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 BLOCK_COMPARISONS = 1 << 20  # score comparisons per step, because 4 MB of float32 fit in the cache
 MeasureName = Literal["MRR", "nDCG", "R"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ranklet.corpus.collections.trec import line_writer, run_lines
 from ranklet.corpus.evaluation.systems import Hits, Watcher
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.hits import untie
 
 _TAG = "ranklet-{}"  # of a pipeline's lines

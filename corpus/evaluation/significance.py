@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 CONSTANT = 1e-12  # if differences vary less than this, relative to their size, it is rounding
 

@@ -18,9 +18,9 @@ from ranklet.corpus.evaluation.ranked import RankedMeasure, parse_ranked
 from ranklet.corpus.evaluation.significance import Comparison, compare
 from ranklet.corpus.progress import progress
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.lists import as_list
-from ranklet.runtime.options import check_integer
-from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.options import check_integer
+from ranklet.runtime.pipelines.pipeline import PipelineLike
 
 MEASURES = ("MRR@10", "nDCG@10", "R@100")
 SIGNIFICANT = ((0.01, "‡"), (0.05, "†"))  # marks of p-values below a bound, strictest first

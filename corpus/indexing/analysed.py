@@ -22,7 +22,7 @@ from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.progress import progress
 from ranklet.runtime.bundles.documents import Documents
-from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.ground.errors import CollectionError, InputError
 from ranklet.runtime.lexical.field_index import TITLE
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings

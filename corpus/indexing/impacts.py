@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.indexing.ordering import order_of_numbers
 from ranklet.corpus.indexing.packer import packed, release, spans
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import check_one_of
 from ranklet.runtime.lexical.impact_index import (
     CODES,
     IMPACT_TYPES,
@@ -17,7 +18,6 @@ from ranklet.runtime.lexical.impact_index import (
     largest_impacts,
 )
 from ranklet.runtime.lexical.max_score import Impacts
-from ranklet.runtime.options import check_one_of
 
 _AT_ONCE = 1 << 20  # impacts that are converted at a time
 

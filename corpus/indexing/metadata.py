@@ -28,6 +28,7 @@ from ranklet.corpus.indexing.field_types import (
 from ranklet.corpus.indexing.packer import Packer
 from ranklet.corpus.sources.cells import stands_for_nothing
 from ranklet.corpus.sources.column_types import EXAMPLES, are_no
+from ranklet.runtime.answers.console import printable
 from ranklet.runtime.bundles.manifest import (
     DATE,
     DATETIME,
@@ -38,8 +39,7 @@ from ranklet.runtime.bundles.manifest import (
     NUMBER,
     STRING,
 )
-from ranklet.runtime.console import printable
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 from ranklet.runtime.metadata.columns import CODES, MISSING, OFFSETS, VALUES
 from ranklet.runtime.storage.strings import Strings
 

@@ -10,7 +10,7 @@ import numpy as np
 from ranklet.corpus.indexing.metadata import Field
 from ranklet.corpus.indexing.packer import packed
 from ranklet.runtime.bundles.manifest import LIST, PLURALS, STRING
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.metadata.columns import CODES, MISSING, OFFSETS
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.text.analysis import Analyzer

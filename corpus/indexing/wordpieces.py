@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ranklet.corpus.faults import first_line, one_line
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.text.tokenizing import open_tokenizer
 
 if TYPE_CHECKING:

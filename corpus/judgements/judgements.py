@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import parse_split
 from ranklet.corpus.progress import warn
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 # Returns those of some document ids that do not exist.
 Lacking = Callable[[Ids[str]], Ids[str]]

@@ -17,7 +17,7 @@ from ranklet.corpus.collections.collection import (
     write_collection,
 )
 from ranklet.corpus.collections.trec import read_qrels, write_lines, write_qrels
-from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.ground.errors import CollectionError, InputError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.locks import locked
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from ranklet.corpus.collections.collection import Collection, Document
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.judgements.judgements import check_judgements
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 class LoggedCollection(Collection):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.languages.names import ALIASES, LANGUAGES
-from ranklet.runtime.sets import evenly
+from ranklet.runtime.ground.sets import evenly
 from ranklet.runtime.text.words import stop_words
 
 LEAST_SHARE: Final = 0.02  # of the texts; a rarer language is probably a mistake

@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.text.stems import LANGUAGES as LANGUAGES
 
 AUTO = "auto"  # found out for each document

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Self
 
 from ranklet.corpus.languages.names import AUTO, language_code
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Checked, one_of, place, text
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import Checked, one_of, place, text
 from ranklet.runtime.text.names import FORMS, NONE, STEM
 
 

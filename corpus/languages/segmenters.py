@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ranklet.corpus.languages.names import LANGUAGES
-from ranklet.runtime.extras import install
+from ranklet.runtime.ground.extras import install
 
 _log = logging.getLogger(__name__)
 

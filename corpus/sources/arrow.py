@@ -11,8 +11,8 @@ from ranklet.corpus.collections.opening import Position
 from ranklet.corpus.sources.arrow_parts import PART, in_parts, python_bytes
 from ranklet.corpus.sources.cells import Bad, Records
 from ranklet.corpus.sources.json_files import as_record
-from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.runtime.extras import install
+from ranklet.runtime.ground.errors import CollectionError, InputError
+from ranklet.runtime.ground.extras import install
 
 STATE, SPLITS = "state.json", "dataset_dict.json"
 BATCH = 1024  # rows that are read at once

@@ -9,7 +9,7 @@ from ranklet.corpus.sources.cells import Verbatim
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.location import without_headings
 from ranklet.runtime.bundles.manifest import STRING
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.search.whole_document import whole_text
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from ranklet.corpus.sources.cells import Verbatim, in_words, plain, stands_for_nothing
+from ranklet.runtime.answers.console import printable
 from ranklet.runtime.bundles.manifest import (
     DATE,
     DATETIME,
@@ -23,8 +24,7 @@ from ranklet.runtime.bundles.manifest import (
     STRING,
     field_type,
 )
-from ranklet.runtime.console import printable
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.metadata.columns import read_date
 
 EXAMPLES = 3  # places that a message names

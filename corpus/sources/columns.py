@@ -9,7 +9,7 @@ from typing import Any
 
 from ranklet.corpus.sources.cells import is_missing
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 # Names in the order of preference, as `normal` returns them. Some are those of BEIR, Pyserini,
 # LangChain, MS MARCO's and Wikipedia's tables. After those in English come German, French, Spanish,

@@ -13,7 +13,7 @@ from ranklet.corpus.collections.opening import Position
 from ranklet.corpus.sources.arrow import check_names
 from ranklet.corpus.sources.cells import Records
 from ranklet.corpus.sources.json_files import as_record
-from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.ground.errors import CollectionError, InputError
 
 SCHEME = "sqlite:///"
 # Apart, because messages hide what stands behind the "?" of an address.

@@ -5,8 +5,8 @@ from typing import Any, Protocol
 
 from ranklet.corpus.sources.arrow import check_names, rows_in
 from ranklet.corpus.sources.arrow_parts import in_parts
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.extras import install
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.extras import install
 
 ROWS = 1024  # that become objects of Python at once
 _STREAM = "__arrow_c_stream__"

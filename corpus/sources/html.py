@@ -8,7 +8,7 @@ import html
 import re
 from typing import NamedTuple
 
-from ranklet.corpus.collections.bounds import check_markup
+from ranklet.corpus.collections.bounds import count_pieces
 from ranklet.corpus.collections.headings import Heading, Headings
 from ranklet.corpus.sources.html_regions import Place, Region, Regions
 
@@ -78,7 +78,7 @@ def read_page(text: str, *, main: bool = False) -> Page:
     >>> read_page("<title>Cats</title><p>They <b>sl</b>eep.<br>A lot.<script>x</script>")
     Page(title='Cats', text='They sleep.\nA lot.', headings=())
     """
-    check_markup(text, "<\n")
+    count_pieces(text, "<\n")
     page = _Page(text.translate(_OWN))
     page.read()
     title = _tidy("".join(page.title)).replace("\n", " ")

@@ -10,8 +10,8 @@ from ranklet.corpus.collections.bounds import LONGEST, PIECES, count_pieces
 from ranklet.corpus.collections.opening import Position, content, lines, open_text
 from ranklet.corpus.sources.cells import Bad, Record, Records, is_decoded, not_decoded, plain
 from ranklet.corpus.sources.columns import TEXTS, is_known
-from ranklet.runtime.errors import CollectionError
-from ranklet.runtime.strict_json import DECODER
+from ranklet.runtime.ground.errors import CollectionError
+from ranklet.runtime.ground.strict_json import DECODER
 
 EARLY = 20  # lines of which one must be a document
 _PIECE = 1 << 16  # characters of a list that are read at once

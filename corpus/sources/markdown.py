@@ -12,10 +12,10 @@ from functools import cache
 from itertools import count, islice, pairwise
 from typing import Any
 
-from ranklet.corpus.collections.bounds import check_markup
+from ranklet.corpus.collections.bounds import count_pieces
 from ranklet.corpus.collections.headings import shifted
 from ranklet.corpus.sources.html import RAW, Page, read_page
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 _TOKENS = 1 << 19  # of which each takes half a kilobyte of memory
 _TRIED = 100  # headings without words
@@ -45,7 +45,7 @@ def read_markdown(text: str) -> Page:
     ('Cats', 'tags: [pets]\n\nHeading')
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    check_markup(text, "\n")
+    count_pieces(text, "\n")
     title, front, body = _front_matter(text)
     page = _render(body)
     if not title:

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from ranklet.corpus.sources.column_types import check_types, read_types
 from ranklet.runtime.bundles.manifest import Splitting
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Checked, Idle, integer, one_of, read_from, switch, text
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import Checked, Idle, integer, one_of, read_from, switch, text
 
 FORMATS = ("auto", "csv", "tsv", "jsonl", "json", "parquet", "xlsx", "text")
 

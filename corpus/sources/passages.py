@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ranklet.corpus.collections.collection import Document
-from ranklet.corpus.collections.headings import Headings, main_heading
+from ranklet.corpus.collections.headings import Headings, Outline
 from ranklet.runtime.bundles.location import Location, with_headings
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.text.sentences import Sentence, count_words, sentences, word_pattern
@@ -33,8 +33,9 @@ def located(document: Document, splitting: Splitting) -> Iterator[Document]:
     if len(places) == 1:
         yield document
         return
+    outline = Outline(headings)
     for begin, end in places:
-        heading = main_heading(headings, begin, end, document.title)
+        heading = outline.main_heading(begin, end, document.title)
         location = Location(begin, text[after:begin], heading)
         title = with_headings(document.title, heading)
         yield document._replace(title=title, text=text[begin:end], location=location.stored())

@@ -16,7 +16,7 @@ from ranklet.corpus.sources.documents.reading import undamaged
 from ranklet.corpus.sources.documents.sheets import SHEETS, read_rows
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.runtime.bundles.manifest import MANIFEST
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 _log = logging.getLogger(__name__)
 

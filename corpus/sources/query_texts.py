@@ -7,7 +7,7 @@ from ranklet.corpus.collections.opening import format_suffix, lines, open_text
 from ranklet.corpus.collections.topics import are_topics, topics_in
 from ranklet.corpus.sources.cells import Bad, is_decoded, not_decoded
 from ranklet.corpus.sources.json_files import read_json_lines
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 JSON_LINES = (".jsonl", ".ndjson")
 TABLES = (".csv", ".tsv", ".tab", ".json", ".parquet", ".xlsx")

@@ -38,10 +38,10 @@ from ranklet.corpus.sources.passages import located
 from ranklet.corpus.sources.paths import Files, files_of
 from ranklet.corpus.sources.spool import Spool
 from ranklet.corpus.sources.text_files import EXAMPLE
+from ranklet.runtime.answers.console import printable
 from ranklet.runtime.bundles.manifest import NO_TYPES, Splitting
-from ranklet.runtime.console import printable
-from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.runtime.options import check_type
+from ranklet.runtime.ground.errors import CollectionError, InputError
+from ranklet.runtime.ground.options import check_type
 from ranklet.runtime.storage.address import shown
 
 # A path, texts or objects with a text, these by their ids, or a table of pandas, polars or Arrow.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ranklet.corpus.collections.bounds import LONGEST, PIECES, count_pieces
 from ranklet.corpus.collections.opening import Position, format_suffix, lines, open_text
 from ranklet.corpus.sources.cells import Bad, Cell, Record, Records
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 DELIMITERS = (",", ";", "\t", "|", ", ", "; ", "| ")  # a space: those behind it are no data
 SAMPLE, SAMPLED = 50, 1 << 20  # lines and characters from which the delimiter is guessed

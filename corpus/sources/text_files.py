@@ -10,7 +10,7 @@ from ranklet.corpus.sources.documents.reading import READERS, read_parts
 from ranklet.corpus.sources.html import Page, read_page
 from ranklet.corpus.sources.markdown import read_markdown
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 MARKDOWN, HTML = (".md", ".markdown"), (".html", ".htm")
 TEXTS = (".txt", *MARKDOWN, *HTML, *READERS)

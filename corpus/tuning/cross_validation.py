@@ -12,7 +12,8 @@ from ranklet.corpus.tuning.coordinate_ascent import coordinate_ascent
 
 FOLDS = 5
 RESTARTS = 2
-# Of two weights, the second by the first. Two weights are one number, so all of these are tried.
+# Of two weights, the second by the first, where both features spread equally. Two weights are one
+# number, so all of these are tried.
 RATIOS = 2.0 ** np.arange(-10, 10.5, 0.5)
 
 Weights = tuple[float, ...]
@@ -95,7 +96,9 @@ def _learner(judged: Judged, measure: str) -> Callable[[NDArray[np.integer]], We
     if judged.features.shape[2] != 2:
         return lambda rows: coordinate_ascent(judged.rows(rows), measure, restarts=RESTARTS).weights
     shares = np.concatenate([[0.0], RATIOS / (1 + RATIOS), [1.0]])
-    tried = np.column_stack([1 - shares, shares])
+    spread = judged.features[judged.mask].std(axis=0, dtype=np.float64)
+    tried = np.column_stack([1 - shares, shares]) / np.where(spread > 0, spread, 1.0)
+    tried /= tried.sum(axis=1, keepdims=True)
     goal = parse_measure(measure)
     values = np.stack([per_query(judged, judged.scores(each), goal) for each in tried])
     return lambda rows: tuple(tried[values[:, rows].mean(axis=1).argmax()].tolist())

@@ -12,7 +12,7 @@ from ranklet.corpus.progress import progress
 from ranklet.runtime.call.candidates import Candidates, StoredCandidates
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 # Returns the features of a query's candidates, (candidates, features) float32.
 Features = Callable[[QueryContext, Candidates], NDArray[np.float32]]

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.building.addition_writer import AdditionWriter
+from ranklet.corpus.building.folder import needs_of, write_collection
 from ranklet.corpus.building.indexer import IndexJob, indexer
-from ranklet.corpus.building.writing import needs_of, write_collection
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.indexing.analysed import AnalysedCollection, if_any, if_split, wordpieces
 from ranklet.corpus.indexing.metadata import MetadataCollector, of_whole_documents
@@ -28,7 +28,7 @@ from ranklet.corpus.sources.bundle_documents import metadata_of
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
-from ranklet.runtime.bundles.parts import AdditionFiles
+from ranklet.runtime.bundles.segments import AdditionFiles
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.storage.strings import Strings

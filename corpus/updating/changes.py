@@ -13,10 +13,10 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.bundles.manifest import Value
-from ranklet.runtime.bundles.parts import Shifts
-from ranklet.runtime.errors import CollectionError, InputError, UnknownDocumentError
+from ranklet.runtime.bundles.segments import Shifts
+from ranklet.runtime.ground.errors import CollectionError, InputError, UnknownDocumentError
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.parted import parts_of
+from ranklet.runtime.search.segments import parts_of
 
 _SHOWN = 3  # ids that a message names
 

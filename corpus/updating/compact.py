@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from ranklet.corpus.building.folder import write_indexed
 from ranklet.corpus.building.writer import BundleWriter, ChangedError, check_source
-from ranklet.corpus.building.writing import write_indexed
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.updating.joining import analyse_all, join
 from ranklet.corpus.updating.versions import VERSIONS, following, keep_base, prune
@@ -17,10 +17,10 @@ from ranklet.runtime.bundle import Bundle, open_search, open_version
 from ranklet.runtime.bundles.additions import HISTORY, Additions, Change, of_base, read_additions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
-from ranklet.runtime.errors import BundleError, BusyError, InputError
-from ranklet.runtime.extras import hinted
+from ranklet.runtime.ground.errors import BundleError, BusyError, InputError
+from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.ranking import load
-from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 from ranklet.runtime.writing.full_disk import full_disk_told
 from ranklet.runtime.writing.locks import locked, waiting_at_most

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.corpus.building.writing import needs_of
+from ranklet.corpus.building.folder import needs_of
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.index import words_of
 from ranklet.corpus.indexing.analysed import AnalysedCollection
@@ -17,9 +17,9 @@ from ranklet.corpus.updating.addition import PLACES, New
 from ranklet.corpus.updating.changes import Changes
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.parts import AdditionFiles, Shifts
+from ranklet.runtime.bundles.segments import AdditionFiles, Shifts
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.parted import parts_of
+from ranklet.runtime.search.segments import parts_of
 from ranklet.runtime.text.ranked import ranked_text
 
 

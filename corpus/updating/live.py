@@ -25,13 +25,13 @@ from ranklet.corpus.updating.versions import following, publish, remove_strays
 from ranklet.runtime.bundle import open_version
 from ranklet.runtime.bundles.additions import Addition, Additions, Change, of_base, read_additions
 from ranklet.runtime.bundles.manifest import MAX_FIELDS, PLURALS, STRING
-from ranklet.runtime.bundles.parts import AdditionFiles, Shifts
+from ranklet.runtime.bundles.segments import AdditionFiles, Shifts
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import evaluate
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.parted import parts_of
+from ranklet.runtime.search.segments import parts_of
 
 MOST = 3  # additions; a search asks each of them
 GROWTH = 8  # an addition is joined with what follows it unless it is so many times as large,

@@ -11,9 +11,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.corpus.building.folder import write_indexed
 from ranklet.corpus.building.indexer import indexer
 from ranklet.corpus.building.writer import BundleWriter
-from ranklet.corpus.building.writing import write_indexed
 from ranklet.corpus.evaluation.proof_report import REPORT
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.ragged import ranges
@@ -26,12 +26,12 @@ from ranklet.runtime.bundles.additions import refuse_additions
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.extras import hinted
-from ranklet.runtime.lists import as_list
-from ranklet.runtime.options import check_one_of
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.options import check_one_of
+from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.ranking import load
-from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike, on_disk
 
 Prefer = Literal["none", "first", "last"]

@@ -31,7 +31,7 @@ from ranklet.corpus.updating.synced_files import (
 from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.runtime.bundles.additions import Additions, history, read_additions
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.ground.errors import CollectionError, InputError
 
 _log = logging.getLogger(__name__)
 

@@ -27,11 +27,11 @@ from ranklet.runtime.bundle import Bundle, open_search
 from ranklet.runtime.bundles.additions import read_additions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import PLURALS, Splitting, field_type
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.extras import hinted
-from ranklet.runtime.lists import as_list
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.ranking import load
-from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike
 
 VOCABULARY = "vocabulary"  # key in a checkpoint's report: which tokens were kept

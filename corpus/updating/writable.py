@@ -18,12 +18,12 @@ from ranklet.corpus.updating.live import Live
 from ranklet.corpus.updating.update import documents_to_add
 from ranklet.runtime.asks import Where
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import InputError, RankletError
-from ranklet.runtime.extras import hinted
-from ranklet.runtime.lists import as_list
+from ranklet.runtime.ground.errors import InputError, RankletError
+from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.ranking import load
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.short_tracebacks import short_tracebacks
 from ranklet.runtime.storage.address import BundleLike
 from ranklet.runtime.storage.address import writable as place_of
 from ranklet.runtime.writing.full_disk import full_disk_told

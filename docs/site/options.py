@@ -9,7 +9,7 @@ from inspect import getsource
 from pathlib import Path
 
 from ranklet.runtime.asks import FRONTS, MILVUS, OWN, Ask, ContextAsk, keywords, told
-from ranklet.runtime.options import Option
+from ranklet.runtime.ground.options import Option
 
 ROOT = Path(__file__).parents[2]
 KEYWORDS, PAGE = ROOT / "runtime" / "keywords.py", ROOT / "docs" / "options.md"
@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 from ranklet.runtime.asks import BoostLike, Facets, Where
-from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.pipelines.pipeline import PipelineLike
 
 
 class ContextOptions(TypedDict, total=False):

@@ -11,12 +11,12 @@ from ranklet.corpus.evaluation.proof_report import Report, report_of
 from ranklet.corpus.faults import first_line
 from ranklet.corpus.progress import step
 from ranklet.export.errors import ExportError
-from ranklet.export.hub.writing import GRAPHS, as_others
+from ranklet.export.hub.folder import GRAPHS, as_others
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import PROVING, REFERENCE, STEPS, judged, prove
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.onnx.encoder import VARIANTS
 from ranklet.runtime.onnx.session import Session
 from ranklet.runtime.text.tokenizing import encode, open_tokenizer

@@ -17,8 +17,8 @@ from typing import Any
 
 from ranklet.export.errors import ExportError
 from ranklet.export.onnx.calibration import Feeds, thin
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.extras import install
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.extras import install
 from ranklet.runtime.onnx.encoder import WEIGHTS
 
 _TELEMETRY = "openvino_telemetry"

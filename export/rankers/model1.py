@@ -8,7 +8,7 @@ from ranklet.export.errors import ExportError
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.lexical.model1 import TranslationTable
 from ranklet.runtime.rankers.model1 import TOKENS
 from ranklet.runtime.storage.strings import Strings

@@ -18,7 +18,7 @@ from ranklet.export.exporter import exporter
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.whole import Whole
 from ranklet.export.vocabulary.tokens import check_same, cut_tokenizer, used_tokens
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.training.checkpoint import Checkpoint
 
 LARGE = 100_000  # tokens from which on a network is proven with those of its probes only

@@ -27,7 +27,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.call.query import SparseQuery
-from ranklet.runtime.errors import TooManySpansError
+from ranklet.runtime.ground.errors import TooManySpansError
 from ranklet.runtime.hits import Hit, Ranking, Timing
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ranklet.runtime.errors import (
+from ranklet.runtime.ground.errors import (
     BusyError,
     InputError,
     OutOfTimeError,

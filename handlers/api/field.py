@@ -4,7 +4,7 @@ from enum import Flag, auto
 from typing import Any, NamedTuple
 
 from ranklet.handlers.api.limits import Limits
-from ranklet.runtime.options import Option
+from ranklet.runtime.ground.options import Option
 
 
 class Route(Flag):

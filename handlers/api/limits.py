@@ -7,9 +7,9 @@ from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.frozen import frozen
-from ranklet.runtime.variables import PREFIX, VARIABLES
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.frozen import frozen
+from ranklet.runtime.ground.variables import PREFIX, VARIABLES
 
 V = TypeVar("V")
 

@@ -10,8 +10,8 @@ from ranklet.handlers.api.field import DOCUMENTS, FACETS, OBJECT, TEXTS, Field, 
 from ranklet.handlers.api.fields import fields_of
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.schemas import Schema, schema_of
-from ranklet.runtime.contexts import Context, ContextSpan
-from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.answers.context import Context, ContextSpan
+from ranklet.runtime.answers.explanation import Explanation
 from ranklet.runtime.hits import Completion, Count, Hit, Ranking
 from ranklet.runtime.search.whole_document import WholeDocument
 from ranklet.version import __version__

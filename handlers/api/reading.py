@@ -31,7 +31,7 @@ from ranklet.handlers.api.field import (
 from ranklet.handlers.api.fields import fields_of
 from ranklet.handlers.api.limits import Limits, characters
 from ranklet.runtime.asks import MAX_PARTS, MAX_WORDS, own_documents
-from ranklet.runtime.strict_json import unique
+from ranklet.runtime.ground.strict_json import unique
 
 if TYPE_CHECKING:
     from ranklet.runtime.syntax.query_syntax import Query

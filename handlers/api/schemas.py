@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from ranklet.runtime.options import read_attributes
+from ranklet.runtime.ground.options import read_attributes
 
 Schema = dict[str, Any]
 
@@ -19,7 +19,7 @@ _CLASSES = ("Hit", "ContextSpan", "Explanation", "Count")  # that are schemas of
 
 
 def schema_of(kind: Any, *more: str) -> Schema:
-    """Return the schema of a class's form in JSON; see `ranklet.runtime.plain.Shown`.
+    """Return the schema of a class's form in JSON; see `ranklet.runtime.answers.plain.Shown`.
 
     A tuple with names has all of its fields.
 

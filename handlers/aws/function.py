@@ -23,9 +23,9 @@ from ranklet.handlers.aws.events import (
 )
 from ranklet.handlers.aws.log_line import Outcome, log_request
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import InputError, RankletError
+from ranklet.runtime.ground.errors import InputError, RankletError
+from ranklet.runtime.ground.variables import Variable
 from ranklet.runtime.ranking import load
-from ranklet.runtime.variables import Variable
 
 MARGIN_MS = 200  # of an invocation's time, kept for writing the answer and the log
 RETRY_SECONDS = 5  # between two attempts to load a bundle

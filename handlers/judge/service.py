@@ -29,7 +29,7 @@ from ranklet.handlers.server.service import application, encoded, page_file
 from ranklet.handlers.server.shared_counts import SharedCounts
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.documents import Documents
-from ranklet.runtime.errors import RankletError
+from ranklet.runtime.ground.errors import RankletError
 from ranklet.runtime.writing.locks import waiting_at_most
 
 FOLDER = Path(__file__).parent

@@ -12,14 +12,14 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 
+from ranklet.handlers.api.additions import Writer
 from ranklet.handlers.api.errors import RequestError, failure, panics_as_errors
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import check_characters, loads
-from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.logs import stack_of
 from ranklet.handlers.mcp.tools import WRITES, call, tools, write
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import BusyError, RankletError
+from ranklet.runtime.ground.errors import BusyError, RankletError
 from ranklet.version import __version__
 
 Message = dict[str, Any]

@@ -14,8 +14,8 @@ from contextlib import suppress
 from threading import BoundedSemaphore, Lock
 from typing import Any, BinaryIO
 
+from ranklet.handlers.api.additions import Writer
 from ranklet.handlers.api.limits import Limits
-from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.mcp.protocol import (
     CALL,
     CANCELLED,
@@ -31,7 +31,7 @@ from ranklet.handlers.mcp.protocol import (
 )
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.deadline import caller_gone
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 THREADS, WAITING = 4, 64  # calls that are answered at a time, and that may wait
 WRITES = 8  # that may wait, with a thread of their own, because they may wait for other programs

@@ -11,14 +11,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ranklet.handlers.api.additions import Writer
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.field import ABSENT, Route
 from ranklet.handlers.api.fields import fields_of
 from ranklet.handlers.api.limits import Limits, Room
 from ranklet.handlers.api.reading import Request, typed
-from ranklet.handlers.api.writing import Writer
+from ranklet.runtime.answers.context import ContextSpan
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.contexts import ContextSpan
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.search.reading import field_weights
 

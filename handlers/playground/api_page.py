@@ -7,7 +7,7 @@ from string import Template
 from typing import Any
 
 from ranklet.handlers.playground.cards import JSON
-from ranklet.runtime.html import Markup, element, join
+from ranklet.runtime.answers.html import Markup, element, join
 from ranklet.runtime.storage.package_files import package_text
 
 TEMPLATE = Path(__file__).parent / "docs.html"

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ranklet.handlers.playground.marking import best_part, marked, spans_of
+from ranklet.runtime.answers.display import marked_html
+from ranklet.runtime.answers.html import Markup, element, join
 from ranklet.runtime.bundles import manifest
-from ranklet.runtime.display import marked_html
-from ranklet.runtime.html import Markup, element, join
 
 OPEN_DEPTH = 3  # branches of an explanation above this are open at first
 LONGEST = 80  # characters of a value of the metadata

@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import quote
 
 from ranklet.handlers.playground.form import Form
+from ranklet.runtime.answers.html import Markup, element, join
 from ranklet.runtime.bundles import manifest
-from ranklet.runtime.html import Markup, element, join
 
 SIZES = (10, 25, 50)  # hits of a page
 RECENT = {"half_life": "1y", "weight": 0.3}

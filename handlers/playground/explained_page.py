@@ -8,9 +8,9 @@ from string import Template
 from ranklet.handlers.api.answers import shown_hit
 from ranklet.handlers.api.limits import Room
 from ranklet.handlers.playground.cards import cards
+from ranklet.runtime.answers.html import GENERATOR
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.html import GENERATOR
 from ranklet.runtime.storage.package_files import package_text
 
 FOLDER = Path(__file__).parent

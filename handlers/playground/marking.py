@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ranklet.runtime.display import strongest
-from ranklet.runtime.highlight import Span
-from ranklet.runtime.html import Markup, element, join
-from ranklet.runtime.snippet import window
+from ranklet.runtime.answers.display import strongest
+from ranklet.runtime.answers.highlight import Span
+from ranklet.runtime.answers.html import Markup, element, join
+from ranklet.runtime.answers.snippet import window
 
 SHOWN = 320  # characters of a text that are shown at first
 LEAST = 0.02  # of the strongest mark; weaker ones are not shown

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from ranklet.handlers.playground.cards import Opener, cards
 from ranklet.handlers.playground.form import Form
 from ranklet.handlers.playground.found import Found
-from ranklet.runtime.html import Markup, element, join
+from ranklet.runtime.answers.html import Markup, element, join
 
 
 def results(found: Found, types: Mapping[str, str]) -> Markup:

@@ -15,9 +15,9 @@ from ranklet.handlers.playground.form import Form
 from ranklet.handlers.playground.found import find
 from ranklet.handlers.playground.results import how, pages, results, status
 from ranklet.handlers.playground.sidebar import sidebar
+from ranklet.runtime.answers.html import element, join
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Timing
-from ranklet.runtime.html import element, join
 from ranklet.runtime.storage.package_files import package_text
 
 FOLDER = Path(__file__).parent

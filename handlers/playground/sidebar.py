@@ -8,8 +8,8 @@ from ranklet.handlers.playground.cards import is_link, short
 from ranklet.handlers.playground.controls import check_box, field
 from ranklet.handlers.playground.form import FROM, IS, TO, Form
 from ranklet.handlers.playground.found import VALUES, Found
+from ranklet.runtime.answers.html import Markup, element, join
 from ranklet.runtime.bundles import manifest
-from ranklet.runtime.html import Markup, element, join
 
 MOST = 12  # fields that are offered, besides those that are in use
 _INPUTS = {manifest.NUMBER: "number", manifest.DATE: "date", manifest.DATETIME: "date"}

@@ -12,8 +12,8 @@ from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.variables import Variable
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.variables import Variable
 
 ANY = "*"
 _LOCAL = "localhost"

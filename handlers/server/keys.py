@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.reading import loads
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.variables import Variable
+from ranklet.runtime.ground.errors import BundleError, InputError
+from ranklet.runtime.ground.variables import Variable
 
 _EXAMPLE = '{"KEY": {"tenant": "a"}}'
 

@@ -14,7 +14,7 @@ from ranklet.handlers import logs
 from ranklet.handlers.server.metrics import Metrics
 from ranklet.handlers.server.origins import Origins
 from ranklet.handlers.server.settings import ServerSettings
-from ranklet.runtime.tracing import end_of, request_span
+from ranklet.runtime.ground.tracing import end_of, request_span
 
 CLIENT_GONE = 499  # the log's status for a caller who hung up; never sent
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 from starlette.responses import Response
 
 from ranklet.handlers.server.hosts import ANY, is_of_pages, parsed
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.variables import Variable
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.variables import Variable
 
 _SENT = "authorization, content-type, x-api-key, x-request-id, traceparent, mcp-protocol-version"
 _SHOWN = b"x-request-id, server-timing, retry-after, www-authenticate"

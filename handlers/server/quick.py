@@ -4,7 +4,7 @@ import re
 
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.pipeline import Retrieve
+from ranklet.runtime.pipelines.pipeline import Retrieve
 
 # Seconds of a processor, twice what one query of a hundred takes over 190,000 documents. Threads
 # that wait for each other take up to twice as long for the same, and answer half as many requests.

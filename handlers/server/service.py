@@ -26,6 +26,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from ranklet.handlers import logs
+from ranklet.handlers.api.additions import Writer
 from ranklet.handlers.api.answers import ANSWERS, document, info, model, models
 from ranklet.handlers.api.errors import (
     RequestError,
@@ -38,7 +39,6 @@ from ranklet.handlers.api.field import Route as Fields
 from ranklet.handlers.api.limits import RANKING_SHARE, Room
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.api.reading import IN_BODY, in_url, parse
-from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.mcp.protocol import (
     FaultError,
     Protocol,
@@ -66,10 +66,10 @@ from ranklet.handlers.server.worker_pool import ClientGone, WorkerPool
 from ranklet.handlers.server.writes import Writes
 from ranklet.handlers.server.writing_process import ENDING, WritingProcess
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import RemoteError
-from ranklet.runtime.memory import resident_bytes
+from ranklet.runtime.ground.errors import RemoteError
+from ranklet.runtime.ground.memory import resident_bytes
+from ranklet.runtime.ground.tracing import tracer
 from ranklet.runtime.storage.package_files import package_bytes
-from ranklet.runtime.tracing import tracer
 from ranklet.version import __version__
 
 WRITES = 8  # that may wait for the one that is being written

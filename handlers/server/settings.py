@@ -10,11 +10,11 @@ from ranklet.handlers.api.limits import Limits, whole_number
 from ranklet.handlers.server.hosts import read_hosts
 from ranklet.handlers.server.keys import Filter, read_filters, read_keys
 from ranklet.handlers.server.origins import read_origins
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import DEVICES, check_one_of
+from ranklet.runtime.ground.variables import Variable
 from ranklet.runtime.onnx.session import processors, threads
-from ranklet.runtime.options import DEVICES, check_one_of
 from ranklet.runtime.storage.address import is_address
-from ranklet.runtime.variables import Variable
 
 MOST_WORKERS = 8  # unless a variable says otherwise
 NVIDIA = Path("/dev/nvidiactl")  # the driver's, where a process can use a GPU

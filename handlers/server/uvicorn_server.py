@@ -32,10 +32,10 @@ from ranklet.handlers.server.json_lines import JSONLines
 from ranklet.handlers.server.service import Service, numbers
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.shared_counts import SharedCounts
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.tracing import tracer
+from ranklet.runtime.ground.variables import Variable
 from ranklet.runtime.onnx.session import processors
-from ranklet.runtime.tracing import tracer
-from ranklet.runtime.variables import Variable
 
 KEEP_ALIVE_SECONDS = 75  # longer than load balancers keep a connection, so that they hang up first
 SWITCH_SECONDS = 0.0005  # how long a thread may keep the interpreter while others want it

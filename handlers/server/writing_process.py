@@ -19,9 +19,9 @@ from time import monotonic
 from typing import Any
 
 from ranklet.handlers import logs
+from ranklet.handlers.api.additions import Order, is_large, join, written
 from ranklet.handlers.api.errors import RequestError, failure
-from ranklet.handlers.api.writing import Order, is_large, join, written
-from ranklet.runtime.errors import BundleError, BusyError, RankletError, RemoteError
+from ranklet.runtime.ground.errors import BundleError, BusyError, RankletError, RemoteError
 from ranklet.runtime.writing.locks import give_up
 
 ENDING = "the server is shutting down; nothing was written, so send the same again"

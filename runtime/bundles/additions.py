@@ -25,8 +25,8 @@ from ranklet.runtime.bundles.manifest import (
     digest_without,
     sealed,
 )
-from ranklet.runtime.bundles.parts import AdditionFiles
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.bundles.segments import AdditionFiles
+from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.storage.address import S3, Address
 
 HISTORY = "history"  # in the provenance: which version of a bundle was joined; see `of_base`

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError, InputError, UnknownDocumentError, damaged
+from ranklet.runtime.ground.errors import BundleError, InputError, UnknownDocumentError, damaged
 from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole
 from ranklet.runtime.storage.forward import Forward, Gathered
 from ranklet.runtime.storage.strings import Strings

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.manifest import MANIFEST, MAX_MANIFEST_BYTES, Manifest
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.storage.address import Address, BundleLike, is_address
 from ranklet.runtime.storage.archive import Archive, open_archive
 from ranklet.runtime.storage.arrays import map_array

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple, Self
 
-from ranklet.runtime.errors import damaged
+from ranklet.runtime.ground.errors import damaged
 
 
 class Location(NamedTuple):

@@ -13,15 +13,15 @@ from datetime import date
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ranklet.runtime.errors import BundleError, UnknownRankerError
-from ranklet.runtime.frozen import frozen
+from ranklet.runtime.ground.errors import BundleError, UnknownRankerError
+from ranklet.runtime.ground.frozen import frozen
+from ranklet.runtime.ground.strict_json import unique
 from ranklet.runtime.kinds import KINDS, ranker_module
-from ranklet.runtime.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
-from ranklet.runtime.strict_json import unique
+from ranklet.runtime.pipelines.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
 from ranklet.runtime.text.names import ENGLISH, FIELDS, NORMALISERS, STEM
 
 if TYPE_CHECKING:
-    from ranklet.runtime.relevance import Calibration
+    from ranklet.runtime.pipelines.relevance import Calibration
 
 FORMAT_VERSION = 7  # of bundles and checkpoints; it also says how texts are split into words
 MANIFEST = "manifest.json"
@@ -242,7 +242,7 @@ class Manifest:
 
     def calibration(self, rankers: Sequence[str]) -> "Calibration | None":
         """Return what makes probabilities of the scores of some rankers; None if nobody knows."""
-        from ranklet.runtime.relevance import calibration_of
+        from ranklet.runtime.pipelines.relevance import calibration_of
 
         return calibration_of(rankers, self.compared(rankers), self.relevance)
 
@@ -370,7 +370,7 @@ class _Reader:
         """Return a list of calibrations, empty if it is missing."""
         if key not in self._raw:
             return ()
-        from ranklet.runtime.relevance import MAX_CALIBRATIONS, Calibration
+        from ranklet.runtime.pipelines.relevance import MAX_CALIBRATIONS, Calibration
 
         wanted = f"a list of at most {MAX_CALIBRATIONS} calibrations"
         found = self._get(key, list, wanted, lambda each: len(each) <= MAX_CALIBRATIONS)

@@ -5,7 +5,7 @@ The bundle does not change with it, and whoever copies a bundle copies the file,
 
 from ranklet.runtime.bundles.additions import read_local, read_remote
 from ranklet.runtime.bundles.files import BundleFiles, synonyms_of
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.text.synonyms import Synonyms
 

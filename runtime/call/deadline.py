@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ranklet.runtime.errors import OutOfTimeError
+from ranklet.runtime.ground.errors import OutOfTimeError
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 Mask = NDArray[np.bool_]  # whether each document may be returned, (documents,)
 

@@ -11,12 +11,12 @@ from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.query import QueryContext, QueryVector, SparseQuery
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.text.analysis import Analyzer
 
 if TYPE_CHECKING:
+    from ranklet.runtime.answers.explanation import Explanation
     from ranklet.runtime.bundles.files import BundleFiles
-    from ranklet.runtime.explanation import Explanation
 
 Role = Literal["query", "document"]
 # Of texts: (texts, dimension) float32, terms with weights, or (tokens, dimension) float32 each.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.sets import among, distinct
+from ranklet.runtime.ground.sets import among, distinct
 from ranklet.runtime.text.analysis import Analysis, Analyzer, PartAnalysis
 from ranklet.runtime.text.names import CLASSES
 

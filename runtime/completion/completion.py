@@ -9,8 +9,8 @@ import numpy as np
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.completion.values import Ranges, Values, best_of
 from ranklet.runtime.completion.words import Ids, PartWords, by_frequency
+from ranklet.runtime.ground.sets import distinct
 from ranklet.runtime.hits import Completion
-from ranklet.runtime.sets import distinct
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.syntax.corrections import SHORTEST, ranges_near
 from ranklet.runtime.text.analysis import Vocabulary

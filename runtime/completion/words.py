@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.sets import distinct
+from ranklet.runtime.ground.sets import distinct
 from ranklet.runtime.syntax.word_postings import Postings
 from ranklet.runtime.text.analysis import STOPPED, Vocabulary
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.mask import Mask, checked_mask
 from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.dense.stored import StoredVectors
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 
 WORD = 64  # bits
 CENTRED = 256  # vectors whose mean is the centre; they lie together, so reading them takes no time

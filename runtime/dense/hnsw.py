@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.mask import Mask, checked_mask
 from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.dense.stored import GATHERED, ExactIndex, StoredVectors
-from ranklet.runtime.errors import BundleError
-from ranklet.runtime.extras import hinted
+from ranklet.runtime.ground.errors import BundleError
+from ranklet.runtime.ground.extras import hinted
 from ranklet.runtime.onnx.session import threads
 
 HEADER = 96  # bytes

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.mask import Mask, checked_mask
 from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.dense.maxsim import quantise
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole
 
 # By name: the type of a stored number.

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ranklet.runtime.explanation import Explanation, ReadSpans
+from ranklet.runtime.answers.explanation import Explanation, ReadSpans
 from ranklet.runtime.text.tokenizing import TextToken
 from ranklet.runtime.text.words import stop_words, word_places
 

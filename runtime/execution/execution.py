@@ -15,16 +15,16 @@ from ranklet.runtime.call.mask import Mask, both
 from ranklet.runtime.call.protocol import Ranker, Retriever
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.call.topk import top_k
-from ranklet.runtime.errors import BundleError, InputError, damaged
 from ranklet.runtime.execution import fusion
 from ranklet.runtime.execution.prefetch import encode_ahead
+from ranklet.runtime.ground.errors import BundleError, InputError, damaged
+from ranklet.runtime.ground.sets import add_new, among
 from ranklet.runtime.hits import Timing
-from ranklet.runtime.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
-from ranklet.runtime.sets import add_new, among
+from ranklet.runtime.pipelines.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
 
 if TYPE_CHECKING:
+    from ranklet.runtime.answers.explanation import Explanation
     from ranklet.runtime.bundles.documents import Documents
-    from ranklet.runtime.explanation import Explanation
 
 T = TypeVar("T", bound=np.floating[Any])
 
@@ -454,7 +454,7 @@ class Execution:
             self._places = self._places[positions]
 
     def _explain(self, name: str, position: int) -> "Explanation":
-        from ranklet.runtime.explanation import Explanation  # few calls explain
+        from ranklet.runtime.answers.explanation import Explanation  # few calls explain
 
         if np.isnan(self._columns[name][position]):
             label = f"{name}: it was not scored, so it gets the lowest score"
@@ -464,7 +464,7 @@ class Execution:
         return self._explain_score(name, position, self._retrieved)
 
     def _explain_boost(self, position: int) -> "Explanation":
-        from ranklet.runtime.explanation import Explanation
+        from ranklet.runtime.answers.explanation import Explanation
 
         stage = self._pipeline.boost
         signals = () if stage is None else stage.signals

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from ranklet.runtime.answers.explanation import Explanation
 from ranklet.runtime.execution.fusion import reciprocal, turns
-from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.pipeline import Fuse
+from ranklet.runtime.pipelines.pipeline import Fuse
 
 Reasons = Callable[[str], Explanation]  # returns the explanation of an input's score
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from ranklet.runtime.pipeline import Fuse
+    from ranklet.runtime.pipelines.pipeline import Fuse
 
 RRF_CONSTANT = 60  # near-optimal and not critical, according to Cormack et al. 2009
 
@@ -51,7 +51,7 @@ def boosted(column: Column, amounts: NDArray[np.float64], weights: Sequence[floa
 def most(stage: "Fuse", fusions: "Mapping[str, Fuse]") -> float:
     """Return the score of a document that matches perfectly: each input is 1, or ranks it first.
 
-    >>> from ranklet.runtime.pipeline import Fuse
+    >>> from ranklet.runtime.pipelines.pipeline import Fuse
     >>> most(Fuse("linear", ("a", "b"), (0.5, 1.0)), {})
     1.5
 

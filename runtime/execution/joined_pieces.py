@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from ranklet.runtime.answers.explanation import Explanation, ReadSpans
 from ranklet.runtime.call.candidates import Candidates
-from ranklet.runtime.explanation import Explanation, ReadSpans
 from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.names import FIELDS
 from ranklet.runtime.text.words import word_places

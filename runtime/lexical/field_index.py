@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.lexical.bm25 import field_amount, idf, saturated_sum
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.lexical.max_score import Impacts, Numbers

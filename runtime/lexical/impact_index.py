@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from ranklet.runtime.call.mask import Mask, checked_mask
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.call.topk import Scored, top_k
-from ranklet.runtime.errors import BundleError, InputError, damaged
+from ranklet.runtime.ground.errors import BundleError, InputError, damaged
 from ranklet.runtime.lexical.max_score import (
     NOTHING,
     RANGE,

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.topk import Scored
-from ranklet.runtime.errors import damaged
-from ranklet.runtime.sets import distinct
+from ranklet.runtime.ground.errors import damaged
+from ranklet.runtime.ground.sets import distinct
 
 Impacts = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8]
 Numbers = NDArray[np.unsignedinteger[Any]]  # of documents, uint16 or uint32

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.query import SparseQuery
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.storage.arrays import id_type, rows_ascend
 from ranklet.runtime.storage.block_array import fetch_rows, mapped
 

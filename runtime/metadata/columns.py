@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, NUMBER, STRING, Value
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.errors import BundleError, damaged
-from ranklet.runtime.sets import distinct
+from ranklet.runtime.ground.errors import BundleError, damaged
+from ranklet.runtime.ground.sets import distinct
 from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole, is_absent
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.spellings import unaccented

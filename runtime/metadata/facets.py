@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, NUMBER, PLURALS
 from ranklet.runtime.call.topk import top_k
-from ranklet.runtime.errors import InputError, damaged
+from ranklet.runtime.ground.errors import InputError, damaged
+from ranklet.runtime.ground.options import check_whole
 from ranklet.runtime.hits import Count
 from ranklet.runtime.metadata.columns import Column, Lists, Ordered
 from ranklet.runtime.metadata.where import Operand, read_operand, unknown_field
-from ranklet.runtime.options import check_whole
 
 TOP = 10  # values of a field, unless a request says how many
 _OPTIONS = ("top", "ranges", "missing")

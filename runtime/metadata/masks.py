@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.errors import BundleError, OutOfTimeError
+from ranklet.runtime.ground.errors import BundleError, OutOfTimeError
 from ranklet.runtime.metadata.columns import Lists, Metadata, Ordered
 from ranklet.runtime.metadata.where import (
     EQUAL,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, NUMBER, PLURALS, STRING
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.metadata.columns import in_utc, read_date
 
 AND, OR, NOT = "and", "or", "not"

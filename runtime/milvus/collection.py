@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryVector, SparseQuery
-from ranklet.runtime.errors import InputError, RemoteError
-from ranklet.runtime.extras import hinted
+from ranklet.runtime.ground.errors import InputError, RemoteError
+from ranklet.runtime.ground.extras import hinted
 from ranklet.runtime.milvus.expressions import EVERYTHING, text
 from ranklet.runtime.milvus.names import (
     ABOUT,

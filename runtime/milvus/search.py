@@ -14,7 +14,8 @@ from ranklet.runtime.bundles.files import BundleFiles, has_synonyms, synonyms_of
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import InputError, UnknownDocumentError
+from ranklet.runtime.ground.errors import InputError, UnknownDocumentError
+from ranklet.runtime.ground.variables import Variable
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.lexical.field_index import TITLE
 from ranklet.runtime.milvus.collection import (
@@ -26,14 +27,13 @@ from ranklet.runtime.milvus.collection import (
     located,
 )
 from ranklet.runtime.milvus.expressions import expression
-from ranklet.runtime.pipeline import Pipeline, Retrieve
+from ranklet.runtime.pipelines.pipeline import Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.boosting import IN_MILVUS
 from ranklet.runtime.search.port import Call, Search, steadily
 from ranklet.runtime.search.texts import Passage, TextRun
 from ranklet.runtime.syntax.query_syntax import Query
 from ranklet.runtime.syntax.signs import unread_signs
-from ranklet.runtime.variables import Variable
 
 TRIES = 3  # of a call during which the collection is replaced
 

@@ -19,9 +19,9 @@ from struct import Struct
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
+from ranklet.runtime.ground.variables import Variable
 from ranklet.runtime.object_storage.cache_folder import SUFFIX, locks, with_room
-from ranklet.runtime.variables import Variable
 
 BLOCK = 1 << 15  # bytes of a block
 DIGEST = 16  # bytes of a digest; a block without one, which is all zeros, is not there

@@ -10,11 +10,11 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
+from ranklet.runtime.ground.sets import distinct
 from ranklet.runtime.object_storage.block_file import BlockFile
 from ranklet.runtime.object_storage.cache_folder import cache_folder, limit, make_room
 from ranklet.runtime.object_storage.transport import CONNECTIONS, ReplacedError, Transport
-from ranklet.runtime.sets import distinct
 
 TAIL = 1 << 17  # bytes that are read first, from the end, where a zip has its directory
 PART = 1 << 21  # bytes of a range at most, so that large files arrive by several connections

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.variables import Variable
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.variables import Variable
 from ranklet.runtime.writing.private_folder import private_folder
 
 DEFAULT_LIMIT = 10.0  # GB, 10⁹ bytes, but at most half of the disk

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from threading import Lock
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.object_storage.transport import BrokenRangeError, Part, Transport
 from ranklet.runtime.storage.address import HTTP, Address
 from ranklet.version import __version__

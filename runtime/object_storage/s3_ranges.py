@@ -5,8 +5,8 @@ import re
 from threading import Lock
 from typing import Any
 
-from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.extras import install
+from ranklet.runtime.ground.errors import BundleError, InputError
+from ranklet.runtime.ground.extras import install
 from ranklet.runtime.object_storage.transport import CONNECTIONS, BrokenRangeError, Part, Transport
 from ranklet.runtime.storage.address import Address
 

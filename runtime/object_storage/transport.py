@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from ranklet.runtime.errors import RemoteError
+from ranklet.runtime.ground.errors import RemoteError
 from ranklet.runtime.storage.address import Address
 
 ATTEMPTS = 4  # of a range

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError, damaged
+from ranklet.runtime.ground.errors import BundleError, damaged
 from ranklet.runtime.onnx.batches import length_batches, rows_in_budget
 from ranklet.runtime.onnx.session import Runs, Session, run_each, will_run_on_gpu
 from ranklet.runtime.text.tokenizing import TextToken, text_tokens, token_ids

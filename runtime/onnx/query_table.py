@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError, damaged
+from ranklet.runtime.ground.errors import BundleError, damaged
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded
 from ranklet.runtime.text.tokenizing import TextToken, encode_batch, text_tokens
 

@@ -5,7 +5,7 @@ working directory. A bundle that a stranger made could read any file so, and sho
 scores. Models of bundles hold all of their tensors.
 """
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 
 # The messages of onnx.proto that can hold a tensor, and the fields that lead to the next of them.
 _FIELDS: dict[str, dict[int, str]] = {

@@ -12,11 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.extras import hinted
+from ranklet.runtime.ground.errors import BundleError, InputError
+from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.options import DEVICES, check_one_of
+from ranklet.runtime.ground.variables import Variable
 from ranklet.runtime.onnx.self_contained import check_onnx
-from ranklet.runtime.options import DEVICES, check_one_of
-from ranklet.runtime.variables import Variable
 
 MB_PER_CPU = 1769  # AWS Lambda grants one processor per this much memory, but shows more
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.onnx.encoder import Encoded
 from ranklet.runtime.text.tokenizing import TextToken, encode_batch, text_tokens
 

@@ -16,18 +16,18 @@ from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import AT_ONCE, Retrieved, Retriever, Scores
 from ranklet.runtime.call.query import Group, QueryContext, SparseQuery, SynonymTokens
 from ranklet.runtime.call.topk import Scored
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.ground.errors import BundleError, InputError
+from ranklet.runtime.ground.options import check_number, number, one_of
+from ranklet.runtime.ground.sets import distinct
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturated_sum, saturation
 from ranklet.runtime.lexical.field_index import TEXT, TITLE, FieldIndex, Formula
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
-from ranklet.runtime.options import check_number, number, one_of
-from ranklet.runtime.sets import distinct
 from ranklet.runtime.text.names import CLASSES, FIELDS
 
 if TYPE_CHECKING:
+    from ranklet.runtime.answers.explanation import Explanation
     from ranklet.runtime.bundles.files import BundleFiles
-    from ranklet.runtime.explanation import Explanation
     from ranklet.runtime.lexical.synonyms import Gain
 
 # The files of the kind in rankers/NAME/, in addition to the impact index, whose impacts are
@@ -232,7 +232,7 @@ class BM25(Retriever):
 
     def explain(self, query: QueryContext, candidate: Candidates) -> "Explanation":
         """Explain a score by query term, and by field if there are some."""
-        from ranklet.runtime.explanation import Explanation  # few calls explain
+        from ranklet.runtime.answers.explanation import Explanation  # few calls explain
 
         terms = self._terms(query)
         field, parts, index = self.settings.field, [], self._index(query)
@@ -444,7 +444,7 @@ def _by_synonym(
     synonym: str, asked: str, field: str, names: Sequence[str], amount: float
 ) -> "Explanation":
     """Return what a synonym adds to a score, shared by its words."""
-    from ranklet.runtime.explanation import Explanation
+    from ranklet.runtime.answers.explanation import Explanation
 
     label, share = f"{synonym}, synonym of {asked}", amount / len(names)
     parts = tuple(Explanation(name, share, source=(field, name)) for name in names)
@@ -460,7 +460,7 @@ def _by_field(
 
     Only the title and the text have marks, because nothing else is shown as text.
     """
-    from ranklet.runtime.explanation import Explanation
+    from ranklet.runtime.answers.explanation import Explanation
 
     total, parts = sum(amounts.values()), []
     for field, amount in amounts.items():

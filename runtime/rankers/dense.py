@@ -19,19 +19,19 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.binary import WORD, BinaryIndex
 from ranklet.runtime.dense.pooling import ADDITIVE, token_shares
 from ranklet.runtime.dense.stored import FORMS, WHOLE, ExactIndex, StoredVectors
-from ranklet.runtime.errors import BundleError, damaged
+from ranklet.runtime.ground.errors import BundleError, damaged
+from ranklet.runtime.ground.options import MOST_TEXT, integer, one_of, text
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.onnx.encoder import TOKENIZER, VARIANTS, Encoded, Encoder, open_encoder
 from ranklet.runtime.onnx.query_table import QUERIES, QueryTable
 from ranklet.runtime.onnx.token_table import TokenTable
-from ranklet.runtime.options import MOST_TEXT, integer, one_of, text
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.tokenizing import TextToken, encode
 
 if TYPE_CHECKING:
+    from ranklet.runtime.answers.explanation import Explanation
     from ranklet.runtime.bundles.files import BundleFiles
     from ranklet.runtime.dense.hnsw import HNSWIndex
-    from ranklet.runtime.explanation import Explanation
 
 # Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, dimension) float32.
 # An encoder without token types has no third input.
@@ -387,8 +387,8 @@ class Dense(Retriever, EncodesTexts):
         An encoder that pools in another way, or that was exported without the states of tokens, has
         no parts by token. A table of queries explains a score by the words of the query instead.
         """
+        from ranklet.runtime.answers.explanation import RANKER_FIELD, Explanation
         from ranklet.runtime.dense.word_amounts import explain_words  # few calls explain
-        from ranklet.runtime.explanation import RANKER_FIELD, Explanation
 
         name = {"dot": "inner product", "cosine": "cosine"}[self.settings.similarity]
         label = f"{name} of the vectors"
@@ -417,7 +417,7 @@ class Dense(Retriever, EncodesTexts):
         self, table: QueryTable | TokenTable, label: str, query: QueryContext, candidate: Candidates
     ) -> "Explanation":
         """Explain a score by the query's words; the document's equal tokens are what is marked."""
-        from ranklet.runtime.explanation import RANKER_FIELD, Explanation
+        from ranklet.runtime.answers.explanation import RANKER_FIELD, Explanation
 
         vectors, numbers, _ = self._vectors_of(candidate)
         vector = vectors.floats(numbers)[0].astype(np.float64)

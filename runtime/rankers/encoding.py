@@ -10,7 +10,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import EncodesTexts, Role, Vectors
 from ranklet.runtime.call.query import SparseQuery
-from ranklet.runtime.errors import InputError, OutOfTimeError
+from ranklet.runtime.ground.errors import InputError, OutOfTimeError
 from ranklet.runtime.kinds import ranker_module
 from ranklet.runtime.rankers.opening import ranker_of
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.query import SparseQuery
-from ranklet.runtime.errors import damaged
+from ranklet.runtime.ground.errors import damaged
 from ranklet.runtime.rankers.learned_sparse import (
     LearnedSparse,
     SparseEncoder,

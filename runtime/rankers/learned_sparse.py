@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.answers.explanation import RANKER_FIELD, Explanation, ReadSpans
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import EncodesTexts, Retrieved, Retriever, Role, Scores
 from ranklet.runtime.call.query import QueryContext, SparseQuery
 from ranklet.runtime.call.topk import top_k
-from ranklet.runtime.errors import BundleError, InputError
-from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
+from ranklet.runtime.ground.errors import BundleError, InputError
+from ranklet.runtime.ground.options import integer, one_of
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
 from ranklet.runtime.lexical.sparse_store import MOST_TERMS, SparseRows, SparseStore, prune
 from ranklet.runtime.onnx.encoder import TOKENIZER, Encoded, Encoder, open_encoder
-from ranklet.runtime.options import integer, one_of
 from ranklet.runtime.storage.arrays import id_type
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.tokenizing import token_ids

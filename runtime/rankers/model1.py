@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.answers.explanation import Explanation
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.protocol import AT_ONCE, Ranker, Scores
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import BundleError, damaged
-from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.ground.errors import BundleError, damaged
+from ranklet.runtime.ground.options import number, one_of
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.model1 import (
     UNSEEN,
@@ -18,7 +19,6 @@ from ranklet.runtime.lexical.model1 import (
     log_odds,
     translation_likelihoods,
 )
-from ranklet.runtime.options import number, one_of
 from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.names import FIELDS
 

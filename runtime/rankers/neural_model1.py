@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.deadline import FIRST_SLICE
+from ranklet.runtime.ground.options import integer, one_of
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.encoder import open_session
-from ranklet.runtime.options import integer, one_of
 from ranklet.runtime.rankers import model1
 from ranklet.runtime.storage.forward import Gathered
 

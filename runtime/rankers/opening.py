@@ -24,7 +24,7 @@ def ranker_of(files: BundleFiles, name: str) -> Ranker:
 
 def analysis_of(files: BundleFiles, field: str) -> Analysis:
     """Return an analysis of a bundle for a field of an explanation."""
-    from ranklet.runtime.explanation import RANKER_FIELD
+    from ranklet.runtime.answers.explanation import RANKER_FIELD
 
     if field in FIELDS:
         return files.analyzer.begin()

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ranklet.runtime.call.query import SparseQuery
-from ranklet.runtime.errors import BundleError
-from ranklet.runtime.options import check_one_of
+from ranklet.runtime.ground.errors import BundleError
+from ranklet.runtime.ground.options import check_one_of
+from ranklet.runtime.ground.sets import distinct
 from ranklet.runtime.rankers.learned_sparse import (
     LearnedSparse,
     SparseEncoder,
     SparseEncoders,
     SparseSettings,
 )
-from ranklet.runtime.sets import distinct
 from ranklet.runtime.text.tokenizing import token_ids
 
 # One graph encodes queries and documents. Its output is (batch, vocabulary) float32.

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.answers.explanation import Explanation, ReadSpans
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.protocol import Ranker, Scores
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.explanation import Explanation, ReadSpans
+from ranklet.runtime.ground.options import one_of
 from ranklet.runtime.onnx.encoder import open_session
-from ranklet.runtime.options import one_of
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, TermNetwork
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
 

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, LIST, NUMBER, PLURALS
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.metadata.columns import MICROSECONDS, Ordered, microseconds_of
 from ranklet.runtime.metadata.masks import Masks
 from ranklet.runtime.metadata.where import HAS_ANY, IN, Condition, Test, read_operand, unknown_field
-from ranklet.runtime.pipeline import Boost, Keep, Pipeline, Retrieve
-from ranklet.runtime.signals import (
+from ranklet.runtime.pipelines.pipeline import Boost, Keep, Pipeline, Retrieve
+from ranklet.runtime.pipelines.signals import (
     HALF_LIFE,
     OF_NUMBERS,
     OF_VALUES,
@@ -117,7 +117,7 @@ def amounts_of(
 def over_all_matches(pipeline: Pipeline, matches: int) -> Pipeline:
     """Return a pipeline that boosts all matches of its only ranker, and keeps as many as before.
 
-    >>> from ranklet.runtime.signals import read_signals
+    >>> from ranklet.runtime.pipelines.signals import read_signals
     >>> signals = read_signals({"stars": {"linear": True, "weight": 1}})
     >>> print(over_all_matches(Pipeline((Retrieve("bm25", 5),)).boosted(signals), 70))
     retrieve 70 by bm25 → boost 1·stars → keep 5

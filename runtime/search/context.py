@@ -7,12 +7,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.answers.context import ContextSpan, page_of, source_of, written
 from ranklet.runtime.asks import SECTION, Ask, ContextAsk
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.location import without_headings
 from ranklet.runtime.call.candidates import numbers_of
-from ranklet.runtime.contexts import ContextSpan, page_of, source_of, written
 from ranklet.runtime.search.filling import Filling, Piece, best_part, merged, text_of
 from ranklet.runtime.search.run import Run
 from ranklet.runtime.text.common_words import Places

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.asks import Ask
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 if TYPE_CHECKING:
     from ranklet.runtime.metadata.columns import Metadata

@@ -18,11 +18,11 @@ from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask, both
 from ranklet.runtime.call.protocol import Ranker, Retriever
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import UnknownDocumentError
 from ranklet.runtime.execution.execution import Execution
+from ranklet.runtime.ground.errors import UnknownDocumentError
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.pipeline import Boost, Pipeline, Retrieve
+from ranklet.runtime.pipelines.pipeline import Boost, Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.groups import groups_of
 from ranklet.runtime.search.port import Call, Search, steadily
@@ -33,10 +33,10 @@ from ranklet.runtime.storage.forward import Gathered
 from ranklet.runtime.text.analysis import Vocabulary
 
 if TYPE_CHECKING:
+    from ranklet.runtime.answers.context import Context
+    from ranklet.runtime.answers.explanation import Explanation
     from ranklet.runtime.completion.completion import Part
     from ranklet.runtime.completion.words import PartWords
-    from ranklet.runtime.contexts import Context
-    from ranklet.runtime.explanation import Explanation
     from ranklet.runtime.hits import Completion, Count
     from ranklet.runtime.metadata.columns import Metadata
     from ranklet.runtime.metadata.facets import Facet
@@ -284,7 +284,7 @@ class LocalSearch(Search):
         places: "Callable[[str], Places]",
     ) -> "Context":
         """Return parts of the best documents that fit; see `Bundle.context`."""
-        from ranklet.runtime.contexts import Context  # few programs need it
+        from ranklet.runtime.answers.context import Context  # few programs need it
         from ranklet.runtime.search.context import filled
 
         call = self._call(query, pipeline, ask)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.query import Phrases
-from ranklet.runtime.pipeline import Pipeline, Retrieve
+from ranklet.runtime.pipelines.pipeline import Pipeline, Retrieve
 
 # By ranker that retrieves, the documents with a score above 0; None if it has only a list.
 MatchMasks = Mapping[str, Mask | None]

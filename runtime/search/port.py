@@ -16,16 +16,16 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import BundleError, InputError, OutOfTimeError, RemoteError
+from ranklet.runtime.ground.errors import BundleError, InputError, OutOfTimeError, RemoteError
 from ranklet.runtime.hits import Hit, Ranking
-from ranklet.runtime.pipeline import Pipeline, Retrieve
+from ranklet.runtime.pipelines.pipeline import Pipeline, Retrieve
 from ranklet.runtime.search.run import Run
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.text.analysis import Vocabulary
 
 if TYPE_CHECKING:
+    from ranklet.runtime.answers.context import Context
     from ranklet.runtime.bundles.additions import Additions
-    from ranklet.runtime.contexts import Context
     from ranklet.runtime.hits import Completion
     from ranklet.runtime.metadata.where import Condition
     from ranklet.runtime.search.texts import Passage
@@ -386,7 +386,7 @@ class Search(ABC):
         if short and single and call.query.phrases is None and not ask.reorders:
             reach = max(1, ask.reach)
             if ask.rated:
-                from ranklet.runtime.relevance import DEPTH
+                from ranklet.runtime.pipelines.relevance import DEPTH
 
                 reach = max(reach, DEPTH)
             reach *= _PASSAGES

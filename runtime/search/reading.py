@@ -9,9 +9,9 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.pipelines.pipeline import Pipeline
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.syntax.signs import unread_signs
 

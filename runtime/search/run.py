@@ -13,16 +13,16 @@ from ranklet.runtime.asks import POOL, Ask
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import numbers_of
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import InputError
 from ranklet.runtime.execution.execution import Execution
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.sets import distinct
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.search.groups import above, chosen
-from ranklet.runtime.sets import distinct
 from ranklet.runtime.storage.forward import Gathered
 
 if TYPE_CHECKING:
-    from ranklet.runtime.explanation import Explanation
+    from ranklet.runtime.answers.explanation import Explanation
 
 _READ_AT_ONCE = 1000  # documents whose words are compared before the deadline is looked at
 
@@ -224,7 +224,7 @@ class Run(ABC):
 
     def evidence(self, positions: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return what says how likely some candidates answer the query; see `chances`."""
-        from ranklet.runtime.relevance import NUMBERS, evidence, length
+        from ranklet.runtime.pipelines.relevance import NUMBERS, evidence, length
 
         names = self.execution.rankers()
         if not len(positions):
@@ -265,7 +265,7 @@ class Run(ABC):
         Raises:
             InputError: that is not known of this pipeline.
         """
-        from ranklet.runtime.relevance import chances
+        from ranklet.runtime.pipelines.relevance import chances
 
         names = self.execution.rankers()
         calibration = self.files.manifest.calibration(names)

@@ -16,13 +16,13 @@ from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.pipelines.pipeline import Pipeline
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.search.run import Run
 from ranklet.runtime.text.ranked import ranked_text
 
 if TYPE_CHECKING:
-    from ranklet.runtime.explanation import Explanation
+    from ranklet.runtime.answers.explanation import Explanation
 
 
 @dataclass(frozen=True)

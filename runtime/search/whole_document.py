@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ranklet.runtime.answers.plain import to_values
 from ranklet.runtime.bundles.location import Location, joined, without_headings
 from ranklet.runtime.bundles.manifest import Splitting, Value
-from ranklet.runtime.plain import to_values
 from ranklet.runtime.search.texts import Passage
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeGuard
 from urllib.parse import urlsplit
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 S3, HTTP, HUB = "s3", ("http", "https"), "hf"
 SCHEMES = (S3, *HTTP, HUB)

@@ -14,7 +14,7 @@ from struct import error as StructError  # noqa: N812
 from struct import unpack_from
 from typing import IO, TYPE_CHECKING
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.storage.address import shown
 from ranklet.runtime.storage.block_array import AbsentFile
 

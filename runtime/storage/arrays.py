@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.storage.block_array import AbsentFile
 
 _MAGIC = b"\x93NUMPY\x01\x00"  # version 1.0; the length of the header follows in two bytes

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError, damaged
-from ranklet.runtime.sets import distinct
+from ranklet.runtime.ground.errors import BundleError, damaged
+from ranklet.runtime.ground.sets import distinct
 
 SMALL = 1 << 18  # bytes; a file of at most this size is always fetched whole
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import damaged
+from ranklet.runtime.ground.errors import damaged
 from ranklet.runtime.storage.block_array import fetch_rows, mapped
 
 _FEW_TERMS = 64  # a pass per term is faster than a search per token

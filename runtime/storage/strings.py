@@ -10,7 +10,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError, damaged
+from ranklet.runtime.ground.errors import BundleError, damaged
 from ranklet.runtime.storage.block_array import is_absent
 
 Offsets = NDArray[np.int64] | NDArray[np.uint32]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.syntax.exact_phrases import has_phrase
 from ranklet.runtime.syntax.query_syntax import Clause
 from ranklet.runtime.syntax.searched_texts import SearchedTexts

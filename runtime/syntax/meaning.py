@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.sets import among, distinct
 from ranklet.runtime.metadata.columns import Metadata
-from ranklet.runtime.sets import among, distinct
 from ranklet.runtime.syntax import corrections
 from ranklet.runtime.syntax.clauses import Clauses
 from ranklet.runtime.syntax.exact_phrases import ExactPhrases, Excluded, Forms

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.lists import as_list
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.lists import as_list
 from ranklet.runtime.syntax.signs import FIELD, OR, QUOTES
 from ranklet.runtime.text.spellings import joined_acronyms
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.protocol import TermIndex
+from ranklet.runtime.ground.sets import distinct
 from ranklet.runtime.lexical.field_index import FieldIndex
-from ranklet.runtime.sets import distinct
 
 
 class Postings(NamedTuple):

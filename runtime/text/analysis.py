@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
-from ranklet.runtime.sets import among
+from ranklet.runtime.ground.errors import BundleError
+from ranklet.runtime.ground.sets import among
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.frequencies import decode_counts
 from ranklet.runtime.text.names import CLASSES, ENGLISH, UNSPACED

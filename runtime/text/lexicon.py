@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from ranklet.runtime.errors import damaged
+from ranklet.runtime.ground.errors import damaged
 from ranklet.runtime.text.splitter import APOSTROPHES
 from ranklet.runtime.text.words import fold, stop_words
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Checked, Idle, check_integer, integer, one_of
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import Checked, Idle, check_integer, integer, one_of
 from ranklet.runtime.text.chunks import Span, count_covered, piece_chunks, within, word_windows
 from ranklet.runtime.text.lexicon import Lexicon, Word
 from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, insert_marks

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Protocol
 
-from ranklet.runtime.errors import BundleError, MissingPackageError
-from ranklet.runtime.extras import install
+from ranklet.runtime.ground.errors import BundleError, MissingPackageError
+from ranklet.runtime.ground.extras import install
 
 # What is called of tokenizers: those of the package have it, and `WordPieces` have it, too.
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from ranklet.runtime.errors import MissingPackageError
-from ranklet.runtime.extras import install
+from ranklet.runtime.ground.errors import MissingPackageError
+from ranklet.runtime.ground.extras import install
 
 _CHINESE = (
     (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),

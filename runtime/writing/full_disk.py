@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no space, a quota, the largest file allowed
 

@@ -17,7 +17,7 @@ from threading import Lock, get_ident
 from typing import IO
 from weakref import WeakValueDictionary
 
-from ranklet.runtime.errors import BusyError, InputError
+from ranklet.runtime.ground.errors import BusyError, InputError
 
 PAUSE = 0.05  # seconds between two looks at a lock that somebody else holds
 _HELD_BY_ANOTHER = (errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISVTX
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.storage.address import writable
 
 _OTHERS = 0o022  # the bits by which the group and all others may write

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ranklet.runtime.errors import RankletError
+from ranklet.runtime.ground.errors import RankletError
 
 _SHOWN = 3  # names that a message has
 # What file managers put into every folder that somebody looks at.

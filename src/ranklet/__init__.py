@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from ranklet.corpus.updating.merge import merge
     from ranklet.corpus.updating.update import update
     from ranklet.corpus.updating.writable import open  # noqa: A004
-    from ranklet.export.build import build
-    from ranklet.export.build_options import BuildOptions
-    from ranklet.export.learning.learn import learn
-    from ranklet.export.learning.options import LearnOptions
     from ranklet.runtime import Bundle, Query, RankletError, context, load, rank, rank_batch, rerank
+    from ranklet.workflows.build import build
+    from ranklet.workflows.build_options import BuildOptions
+    from ranklet.workflows.learn.learn import learn
+    from ranklet.workflows.learn.options import LearnOptions
 
 _MODULES = {
-    "BuildOptions": "ranklet.export.build_options",
+    "BuildOptions": "ranklet.workflows.build_options",
     "Bundle": "ranklet.runtime",
-    "LearnOptions": "ranklet.export.learning.options",
+    "LearnOptions": "ranklet.workflows.learn.options",
     "Query": "ranklet.runtime",
     "RankletError": "ranklet.runtime",
-    "build": "ranklet.export.build",
+    "build": "ranklet.workflows.build",
     "context": "ranklet.runtime",
-    "learn": "ranklet.export.learning.learn",
+    "learn": "ranklet.workflows.learn.learn",
     "load": "ranklet.runtime",
     "merge": "ranklet.corpus.updating.merge",
     "open": "ranklet.corpus.updating.writable",

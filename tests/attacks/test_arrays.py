@@ -20,7 +20,7 @@ from tests.damage import change_manifest
 
 from ranklet.corpus.building.writer import sha256
 from ranklet.runtime import Bundle, BundleError, InputError
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 
 Damage = Callable[[Path], object]  # changes one file
 Change = Callable[[NDArray[Any]], NDArray[Any]]

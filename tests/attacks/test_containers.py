@@ -20,7 +20,7 @@ from tests.damage import change_manifest
 from ranklet.corpus.building.writer import write_zip
 from ranklet.runtime import Bundle, BundleError
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 
 if TYPE_CHECKING:
     from tests.conftest import Built

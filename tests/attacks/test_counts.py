@@ -10,10 +10,10 @@ import pytest
 from tests.damage import Change, change_array, put
 
 from ranklet.corpus.languages import segmenters
-from ranklet.export.build import build
 from ranklet.runtime import load
-from ranklet.runtime.errors import BundleError
-from ranklet.runtime.verification import verify
+from ranklet.runtime.ground.errors import BundleError
+from ranklet.runtime.rankers.verification import verify
+from ranklet.workflows.build import build
 
 COUNTS = "text/counts.npy"
 

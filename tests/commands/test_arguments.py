@@ -4,7 +4,7 @@ import pytest
 
 from ranklet.commands.arguments import add_engine, engine_from
 from ranklet.corpus.distributed.options import LOCAL, EngineOptions
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 def given(*arguments: str) -> EngineOptions:

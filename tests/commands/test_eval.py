@@ -9,7 +9,7 @@ from ranklet.corpus.collections.collection import write_collection
 from ranklet.corpus.collections.trec import read_run, write_run
 from ranklet.runtime import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 
 if TYPE_CHECKING:
     from tests.conftest import Built

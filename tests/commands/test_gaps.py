@@ -9,8 +9,8 @@ import pytest
 from tests.commands.running import Capture, fails, succeeds
 from tests.docs.pages import ROOT, blocks
 
-from ranklet.export.build import build
 from ranklet.runtime import load
+from ranklet.workflows.build import build
 
 ASKED = [
     "gluten free bread", "vegan brioche", "", "gluten free bread", "gluten", "does dough rest",

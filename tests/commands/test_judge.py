@@ -10,7 +10,7 @@ from tests.judging import judging
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
-from ranklet.export.build import build
+from ranklet.workflows.build import build
 
 if TYPE_CHECKING:
     from tests.conftest import Built

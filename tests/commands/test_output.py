@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.commands.running import process
 
-from ranklet.export.build import build
+from ranklet.workflows.build import build
 
 EVIL = "\x1b[2J\x1b]0;t\x07\x9b31m\x7f\r\n\u202e\u2028"
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

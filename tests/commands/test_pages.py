@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from ranklet.commands.pages import check_page, write_page
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.html import GENERATOR
+from ranklet.runtime.answers.html import GENERATOR
+from ranklet.runtime.ground.errors import InputError
 
 
 def test_only_pages_of_ranklet_are_replaced(tmp_path: Path) -> None:

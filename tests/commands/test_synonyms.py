@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from ranklet.commands import main
-from ranklet.export.build import build
+from ranklet.workflows.build import build
 
 Capture = pytest.CaptureFixture[str]
 

@@ -8,9 +8,9 @@ import pytest
 
 from ranklet.commands import main, train
 from ranklet.commands.arguments import options_from
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import Declared, options_of
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.options import Declared, options_of
 
 Capture = pytest.CaptureFixture[str]
 

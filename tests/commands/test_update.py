@@ -7,9 +7,9 @@ from tests.commands.running import Capture, fails, succeeds
 from tests.updates import SPLIT, WHOLE, documents_of, first_records, indexed, seeded
 
 from ranklet.commands import main
-from ranklet.export.build import build
 from ranklet.runtime import load
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.workflows.build import build
 
 if TYPE_CHECKING:
     from tests.conftest import Built

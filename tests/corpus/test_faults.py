@@ -6,7 +6,7 @@ from errno import ENOSPC
 import pytest
 
 from ranklet.corpus.faults import first_line, one_line
-from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.ground.errors import InputError, ModelFolderError
 
 
 class Panic(BaseException):

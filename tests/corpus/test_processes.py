@@ -13,10 +13,10 @@ import pytest
 
 from ranklet.corpus import processes
 from ranklet.corpus.processes import Block, Work, each, one_pool
-from ranklet.export.build import build
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import CollectionError
-from ranklet.runtime.variables import Variable
+from ranklet.runtime.ground.errors import CollectionError
+from ranklet.runtime.ground.variables import Variable
+from ranklet.workflows.build import build
 
 TEXTS = {
     "en": [

@@ -19,10 +19,10 @@ from ranklet.export.options import ExportOptions
 from ranklet.runtime import Bundle, CollectionError, InputError
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.errors import UnknownRankerError
+from ranklet.runtime.ground.errors import UnknownRankerError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.model1 import Model1Settings
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 
 if TYPE_CHECKING:

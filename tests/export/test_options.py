@@ -1,7 +1,7 @@
 import pytest
 
 from ranklet.export.options import ExportOptions
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 @pytest.mark.parametrize("variants", [(), ("int4",), ("fp32", "bf16"), ("int8", "int8")])

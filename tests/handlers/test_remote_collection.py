@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 import pytest
 from tests.handlers.aws.conftest import Context
 
-from ranklet.export.build import build
-from ranklet.export.feeds.publishing import publish
 from ranklet.handlers.api.errors import failure
 from ranklet.handlers.aws.function import Function
-from ranklet.runtime.errors import RemoteError
+from ranklet.runtime.ground.errors import RemoteError
 from ranklet.runtime.ranking import load
+from ranklet.workflows.build import build
+from ranklet.workflows.feeds.publishing import publish
 
 if TYPE_CHECKING:
     from tests.handlers.conftest import Start

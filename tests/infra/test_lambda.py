@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.product_imports import PRODUCT, modules
 
-from ranklet.runtime.variables import VARIABLES
+from ranklet.runtime.ground.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "infra" / "lambda"

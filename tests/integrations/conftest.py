@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.export.build import build
 from ranklet.runtime import Bundle
-from ranklet.runtime.errors import MissingPackageError
+from ranklet.runtime.ground.errors import MissingPackageError
+from ranklet.workflows.build import build
 
 # Before a framework is imported, because Haystack reads its variable then.
 os.environ |= {"HAYSTACK_TELEMETRY_ENABLED": "False", "LANGSMITH_TRACING": "false"}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranklet.export.build import build
 from ranklet.runtime import Bundle, InputError, UnknownRankerError, load
+from ranklet.workflows.build import build
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -7,8 +7,8 @@ import pytest
 
 from ranklet.corpus.updating.merge import merge
 from ranklet.corpus.updating.update import update
-from ranklet.export.build import build
 from ranklet.runtime import InputError, load
+from ranklet.workflows.build import build
 
 
 def stored(path: Path) -> dict[str, dict[str, Any]]:

@@ -11,12 +11,12 @@ from tests.range_server import RangeServer
 
 from ranklet.commands import main
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.export.build import build
 from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.mcp.protocol import Protocol
 from ranklet.handlers.mcp.tools import NOTHING
 from ranklet.runtime import Bundle, load
+from ranklet.workflows.build import build
 
 HANDBOOK = """# Handbook of the bakery
 

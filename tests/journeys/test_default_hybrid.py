@@ -10,12 +10,12 @@ from tests.conftest import DATA
 from tests.explanations import check_sums
 from tests.models import sentence_folder
 
-from ranklet.export.build import build
 from ranklet.handlers.api.answers import ANSWERS, shown_hit
 from ranklet.handlers.api.limits import Limits, Room
 from ranklet.runtime import Ranking, load
+from ranklet.runtime.answers.explanation import Explanation
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.explanation import Explanation
+from ranklet.workflows.build import build
 
 pytestmark = pytest.mark.slow
 QUERIES = ("how long must a dough rise", "my door makes a noise", "clean the windows", "zucchini")

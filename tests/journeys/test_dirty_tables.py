@@ -10,8 +10,8 @@ from ranklet.commands import main
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.updating.merge import merge
 from ranklet.corpus.updating.update import update
-from ranklet.export.build import build
 from ranklet.runtime import InputError, load
+from ranklet.workflows.build import build
 
 TYPES = {"price": "number", "date": "date", "tags": "list", "code": "string"}
 

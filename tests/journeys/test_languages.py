@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ranklet.export.build import build
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.syntax.query_syntax import Query
+from ranklet.workflows.build import build
 
 TEXTS = {
     "de": {

@@ -13,8 +13,8 @@ from tests.handlers.conftest import MODULE, Server, running
 import ranklet
 from ranklet.commands import main
 from ranklet.corpus.updating.writable import WritableBundle
+from ranklet.handlers.api.additions import Writer
 from ranklet.handlers.api.limits import Limits
-from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.mcp.protocol import Protocol
 from ranklet.runtime import load
 

@@ -59,7 +59,7 @@ assert len(ranklet.load('pets.ranklet')) == 1
 if not sys.modules.get('fcntl', True):
     try:
         ranklet.load('https://127.0.0.1:9/pets.zip')
-    except ranklet.runtime.errors.InputError as error:
+    except ranklet.runtime.ground.errors.InputError as error:
         assert 'download the .zip' in str(error), error
 """
 

@@ -13,15 +13,15 @@ from tests.handlers.aws.conftest import Context
 
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
-from ranklet.export.build import build
 from ranklet.handlers.api import answers
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.aws.function import Function
 from ranklet.handlers.playground.explained_page import explained_page
 from ranklet.runtime import Bundle
 from ranklet.runtime.bundles.files import PASSAGES
-from ranklet.runtime.errors import BundleError, UnknownDocumentError
-from ranklet.runtime.verification import verify
+from ranklet.runtime.ground.errors import BundleError, UnknownDocumentError
+from ranklet.runtime.rankers.verification import verify
+from ranklet.workflows.build import build
 
 RIVER = "The river is wide. Boats cross the river slowly. The ferry waits at night."
 ROWS = [

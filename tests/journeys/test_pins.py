@@ -11,7 +11,7 @@ import ranklet
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.runtime import Bundle, InputError, load
-from ranklet.runtime.pipeline import Pipeline, Retrieve
+from ranklet.runtime.pipelines.pipeline import Pipeline, Retrieve
 
 Row = dict[str, Any]
 

@@ -18,7 +18,7 @@ from ranklet.corpus.errors import ClusterError
 from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.source import Source
 from ranklet.corpus.updating.update import update
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 if TYPE_CHECKING:
     from tests.conftest import Built

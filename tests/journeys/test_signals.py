@@ -13,7 +13,7 @@ from ranklet.handlers.api.answers import explain, rank
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.mcp.tools import call
 from ranklet.runtime import Bundle, InputError
-from ranklet.runtime.pipeline import own_pipeline
+from ranklet.runtime.pipelines.pipeline import own_pipeline
 
 if TYPE_CHECKING:
     from tests.conftest import Described

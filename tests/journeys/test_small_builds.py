@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ranklet.corpus.updating.merge import merge
-from ranklet.export.build import build
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25
 from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.workflows.build import build
 
 WORDS = [
     f"{first}{second}" for first in ("ba", "do", "ki", "le", "mu") for second in "bdfgklmnprst"

@@ -12,13 +12,13 @@ from tests.commands.running import Capture, fails, succeeds
 from ranklet.commands import main
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.corpus.indexing.analysed import analyse
-from ranklet.export.build import build
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 from ranklet.training.checkpoint import read_checkpoint
+from ranklet.workflows.build import build
 
 # Stop words, an accent, an apostrophe and an empty string show where titles and texts are joined.
 WORDS = ["bread", "dough", "water", "café", "gnorp", "zork", "the", "of", "don't", "it's", "x1"]

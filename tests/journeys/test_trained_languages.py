@@ -11,7 +11,7 @@ from ranklet.corpus.collections.collection import Collection, Document, Query, w
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.runtime import InputError, load
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 from ranklet.training.checkpoint import read_checkpoint
 from ranklet.training.rankers.bm25.options import Options as BM25Options
 from ranklet.training.rankers.model1.options import Options as Model1Options

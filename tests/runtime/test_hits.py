@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ranklet.runtime import Explanation, Hit, Ranking, Timing
-from ranklet.runtime.errors import MissingPackageError
+from ranklet.runtime.ground.errors import MissingPackageError
 from ranklet.runtime.hits import untie
 
 HITS = tuple(Hit(str(at), 1.0 - at, "", "text", at) for at in range(3))

@@ -1,7 +1,7 @@
 import pytest
 
 from ranklet import runtime
-from ranklet.runtime.errors import RankletError
+from ranklet.runtime.ground.errors import RankletError
 
 
 def test_all_is_sorted() -> None:
@@ -16,7 +16,7 @@ def test_all_is_every_public_name() -> None:
 
 
 def test_every_error_of_the_runtime_is_public_and_under_the_root() -> None:
-    from ranklet.runtime import errors
+    from ranklet.runtime.ground import errors
 
     kinds = {name for name, value in vars(errors).items() if isinstance(value, type)}
     assert kinds <= set(runtime.__all__)

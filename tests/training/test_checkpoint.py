@@ -9,7 +9,7 @@ import pytest
 
 from ranklet.corpus.collections.probes import Probes
 from ranklet.runtime.bundles.manifest import FORMAT_VERSION
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.dense import DenseSettings
 from ranklet.training.checkpoint import Checkpoint, check_finite, read_checkpoint

@@ -6,7 +6,7 @@ import pytest
 
 from ranklet.corpus.collections.collection import Collection, Document, write_collection
 from ranklet.corpus.collections.splits import JudgedQuery
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.training.kept_state import digest_of, remove_state, state_folder
 
 

@@ -15,7 +15,7 @@ from ranklet.corpus.collections.trec import read_run
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.progress import warn
 from ranklet.runtime.call.protocol import Retriever
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.training.learning.options import TaughtOptions
 from ranklet.training.sampling.negatives import (
     DEPTH,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 
 
 def own_name(name: str, names: Sequence[tuple[str, str]]) -> str:

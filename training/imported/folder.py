@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.files import POINTER
 from ranklet.runtime.bundles.manifest import MANIFEST
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 
 # Classes of modules, and no modules that theirs import; sentence-transformers has PyLate's, too.
 _CLASSES = re.compile(r"(sentence_transformers|pylate)\.(\w+\.)*[A-Z]\w*", re.ASCII)

@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.extras import hinted
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.extras import hinted
 from ranklet.training.imported.folder import INCOMPLETE
 
 # What a model consists of; code and weights that only pickle can read are not fetched.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from ranklet.corpus.faults import one_line
-from ranklet.runtime.errors import InputError, ModelFolderError, RankletError
+from ranklet.runtime.ground.errors import InputError, ModelFolderError, RankletError
 from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
 from ranklet.training.imported.encoder import check_not_generative, check_numbers

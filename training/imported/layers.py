@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 
 LAYERS = "ranklet_layers"  # key in config.json: the layers after the pooling, in order
 # By name: the functions that a layer can end with.

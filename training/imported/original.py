@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ranklet.corpus.faults import one_line
 from ranklet.corpus.memory import release
 from ranklet.runtime.call.protocol import Role
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.encoder import check_known, plain_config, quiet, whole_weights
 from ranklet.training.imported.folder import (

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.ground.errors import InputError, ModelFolderError
 from ranklet.training.imported.folder import ModelFolder
 
 _log = logging.getLogger(__name__)

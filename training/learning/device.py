@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import torch
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 def choose_device(name: str) -> torch.device:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ranklet.corpus.languages.options import WORDS, TextOptions
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import (
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import (
     Checked,
     check_idle,
     integer,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ranklet.corpus.faults import one_line
 from ranklet.corpus.indexing.wordpieces import padding_token, read_tokenizer
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.training.imported.encoder import (
     check_numbers,
     check_whole,

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.learning.options import HeadOptions
 from ranklet.training.learning.weights import M, check_kind, load_trained

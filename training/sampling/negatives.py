@@ -13,7 +13,7 @@ from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.progress import progress
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 Numbers = NDArray[np.int64]  # positions of documents or queries, from 0
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from xml.parsers import expat
 
 from ranklet.corpus.collections.bounds import HELD, LONGEST, Allowance, DenseFileError
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 _PIECE = 1 << 16
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack a whole block at once

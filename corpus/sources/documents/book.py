@@ -8,7 +8,7 @@ from ranklet.corpus.sources.charsets import decode_page
 from ranklet.corpus.sources.documents.archive import Archive
 from ranklet.corpus.sources.documents.part import Part, Parts
 from ranklet.corpus.sources.html import read_page
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 _PAGES = ("application/xhtml+xml", "text/html")
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ranklet.corpus.collections.bounds import LONGEST
-from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.runtime.extras import install
+from ranklet.runtime.ground.errors import CollectionError, InputError
+from ranklet.runtime.ground.extras import install
 
 OTHERS = (".xls", ".xlsb", ".ods")
 _MEMORY, _SECONDS = 400 << 20, 120  # bytes, and seconds of a processor

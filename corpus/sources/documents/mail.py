@@ -18,7 +18,7 @@ from ranklet.corpus.sources.charsets import decode, decode_page
 from ranklet.corpus.sources.documents.mail_headers import HeaderPolicy, read_header, read_parameter
 from ranklet.corpus.sources.documents.part import Part, Parts
 from ranklet.corpus.sources.html import read_page
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 # Bytes and ends of lines of a message with all that is attached to it.
 _MOST, _MOST_LINES = 3 << 24, 2_000_000

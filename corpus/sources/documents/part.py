@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ranklet.corpus.collections.bounds import DenseFileError
 from ranklet.corpus.collections.headings import Headings
-from ranklet.runtime.errors import RankletError
+from ranklet.runtime.ground.errors import RankletError
 
 NO_FIELDS: Mapping[str, Any] = {}
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from ranklet.corpus.collections.bounds import LONGEST, Allowance, DenseFileError
 from ranklet.corpus.sources.documents.part import Part, Parts, describe_fault
-from ranklet.runtime.errors import CollectionError, InputError
-from ranklet.runtime.extras import install
+from ranklet.runtime.ground.errors import CollectionError, InputError
+from ranklet.runtime.ground.extras import install
 
 _log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from ranklet.corpus.sources.documents.office import read_slides, read_word
 from ranklet.corpus.sources.documents.part import Part, Parts, describe_fault
 from ranklet.corpus.sources.documents.pdf import read_pdf
 from ranklet.corpus.sources.documents.sheets import SHEETS, read_sheets
-from ranklet.runtime.errors import CollectionError, RankletError
+from ranklet.runtime.ground.errors import CollectionError, RankletError
 
 READERS: Mapping[str, Callable[[Path], Parts]] = {
     ".pdf": read_pdf, ".docx": read_word, ".pptx": read_slides, ".epub": read_book,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.dense.maxsim import MaxSimStore, Quantised, TokenStore, quantise_query
-from ranklet.runtime.errors import damaged
+from ranklet.runtime.ground.errors import damaged
 from ranklet.runtime.onnx.batches import length_batches, rows_in_budget
 from ranklet.runtime.onnx.encoder import Encoder, feeds, open_encoder
 from ranklet.runtime.onnx.session import run_each

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.answers.explanation import RANKER_FIELD, Explanation, ReadSpans
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.call.mask import Mask, checked_mask
@@ -21,8 +22,7 @@ from ranklet.runtime.call.protocol import EncodesTexts, Retrieved, Retriever, Ro
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.dense.maxsim import MaxSimStore, Quantised, TokenStore, longest
-from ranklet.runtime.errors import BundleError, damaged
-from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
+from ranklet.runtime.ground.errors import BundleError, damaged
 from ranklet.runtime.rankers.colbert.encoder import (
     ColBERTEncoder,
     StoredTokens,

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from ranklet.runtime.ground.options import MOST_TEXT, integer, one_of, switch, text
 from ranklet.runtime.kinds import Settings
-from ranklet.runtime.options import MOST_TEXT, integer, one_of, switch, text
 
 # Names of the graph's inputs, (batch, tokens) int64, and of its output, (batch, tokens, dimension)
 # float32. An encoder without token types has no third input.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ranklet.runtime.call.protocol import Role
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
 from ranklet.runtime.text.tokenizing import TextToken, encode, ending, text_tokens, token_ids
 

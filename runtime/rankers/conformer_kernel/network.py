@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.protocol import Scores
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import BundleError, damaged
+from ranklet.runtime.ground.errors import BundleError, damaged
 from ranklet.runtime.onnx.batches import length_batches
 from ranklet.runtime.onnx.session import Runs, run_each
 from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.answers.explanation import Explanation, ReadSpans
 from ranklet.runtime.call.candidates import Candidates, numbers_of
 from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import AT_ONCE, Retrieved, Retriever, Scores
 from ranklet.runtime.call.query import QueryContext, SparseQuery
-from ranklet.runtime.errors import BundleError
-from ranklet.runtime.explanation import Explanation, ReadSpans
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.onnx.encoder import open_session
 from ranklet.runtime.rankers.conformer_kernel.network import ROWS, UNKNOWN, TermNetwork

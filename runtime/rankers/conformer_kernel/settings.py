@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.ground.options import check_number, integer, number, one_of
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
-from ranklet.runtime.options import check_number, integer, number, one_of
 
 ARCHITECTURES = ("ndrm1", "ndrm2", "ndrm3")
 FIELDS = ("words", "lemmas")

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ranklet.runtime.answers.explanation import RANKER_FIELD, Explanation, ReadSpans
 from ranklet.runtime.call.candidates import Candidates, TextCandidates
 from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.call.protocol import Ranker, Scores
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import InputError, damaged
-from ranklet.runtime.explanation import RANKER_FIELD, Explanation, ReadSpans
+from ranklet.runtime.ground.errors import InputError, damaged
+from ranklet.runtime.ground.options import one_of
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.onnx.batches import length_batches, rows_in_budget
 from ranklet.runtime.onnx.encoder import TOKENIZER, open_session
 from ranklet.runtime.onnx.session import Runs, run_each
-from ranklet.runtime.options import one_of
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.pairing import PairFormat, Pairing, Row, pair_inputs
 

@@ -18,7 +18,7 @@ from ranklet.runtime.dense.maxsim import (
     inner_products,
     quantise,
 )
-from ranklet.runtime.errors import BundleError, damaged
+from ranklet.runtime.ground.errors import BundleError, damaged
 from ranklet.runtime.rankers.srm.settings import TABLE, TABLE_SCALES, SRMSettings
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.dense.maxsim import Quantised, quantise_query
-from ranklet.runtime.errors import damaged
+from ranklet.runtime.ground.errors import damaged
 from ranklet.runtime.onnx.encoder import Encoder, open_encoder
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens
 from ranklet.runtime.rankers.colbert.settings import OUTPUT

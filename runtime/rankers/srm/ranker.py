@@ -14,7 +14,7 @@ import numpy as np
 from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.maxsim import MaxSimStore
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
 from ranklet.runtime.rankers.srm.codes import Codes, CodeStore
 from ranklet.runtime.rankers.srm.encoder import LightEncoder

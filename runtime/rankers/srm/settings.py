@@ -5,8 +5,8 @@ Source: Boualili 2022, "Deep learning for information retrieval", chapter 8.
 
 from dataclasses import dataclass
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import integer, one_of, switch
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import integer, one_of, switch
 from ranklet.runtime.rankers.colbert.settings import (
     MOST_TOKENS,
     SIMILARITIES,

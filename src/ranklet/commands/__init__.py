@@ -12,8 +12,8 @@ from types import FrameType
 
 from ranklet.commands.output import complain, screened
 from ranklet.commands.parser import OptionParser
-from ranklet.runtime.errors import ModelFolderError, RankletError
-from ranklet.runtime.extras import hinted
+from ranklet.runtime.ground.errors import ModelFolderError, RankletError
+from ranklet.runtime.ground.extras import hinted
 from ranklet.runtime.storage.address import shown_in, writable
 from ranklet.version import __version__
 

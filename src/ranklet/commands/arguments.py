@@ -1,4 +1,4 @@
-"""Arguments of a command line, made from dataclasses of options (see `ranklet.runtime.options`)."""
+"""Arguments of a command line, made of options (`ranklet.runtime.ground.options`)."""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
@@ -8,8 +8,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ranklet.corpus.distributed.options import LOCAL, EngineOptions
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Declared, Option, check_idle, one_of_two, options_of, short
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import (
+    Declared,
+    Option,
+    check_idle,
+    one_of_two,
+    options_of,
+    short,
+)
 
 T = TypeVar("T")
 

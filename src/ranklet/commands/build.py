@@ -15,9 +15,9 @@ from pathlib import Path
 from ranklet.commands.arguments import add_group, add_groups, options_from
 from ranklet.commands.output import say
 from ranklet.commands.recipe import RECIPE, check_refused, check_replaced, name_build, read_recipe
-from ranklet.runtime.console import suggest_command
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Checked, read_each, read_from, read_names, switch, text
+from ranklet.runtime.answers.console import suggest_command
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import Checked, read_each, read_from, read_names, switch, text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class ModelOptions(Checked):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    from ranklet.export.build_options import BUILD
+    from ranklet.workflows.build_options import BUILD
 
     parser.add_argument(
         "source",
@@ -112,11 +112,11 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.corpus.progress import say as announce
     from ranklet.corpus.sources.source import Source
     from ranklet.corpus.updating.update import VOCABULARY
-    from ranklet.export.build import build
-    from ranklet.export.build_options import BUILD, SOURCE
     from ranklet.export.options import ExportOptions
     from ranklet.runtime.bundles.manifest import in_words
     from ranklet.training.imported.hub import model_folder
+    from ranklet.workflows.build import build
+    from ranklet.workflows.build_options import BUILD, SOURCE
 
     own = options_from(ModelOptions(), vars(options))
     if options.synonyms and not options.synonyms.is_file():

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Calibrate the bundle."""
-    from ranklet.export.learning.calibrate import calibrate
+    from ranklet.workflows.learn.calibrate import calibrate
 
     found = calibrate(
         options.bundle, options.judged, options.output, pipeline=options.pipeline,

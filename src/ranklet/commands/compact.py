@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Join the bundle with its additions."""
     from ranklet.corpus.building.document_encoding import ENCODING
-    from ranklet.corpus.building.writing import INDEXING
+    from ranklet.corpus.building.folder import INDEXING
     from ranklet.corpus.progress import one_bar
     from ranklet.corpus.updating.compact import compact
 

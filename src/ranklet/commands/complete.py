@@ -7,8 +7,8 @@ from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import say, show_json
 from ranklet.handlers.api.field import Route
 from ranklet.handlers.api.fields import fields_of
+from ranklet.runtime.answers.console import printable
 from ranklet.runtime.asks import Ask
-from ranklet.runtime.console import printable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import say, show, show_json
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Checked, integer, place, read_from, read_names, switch, text
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import (
+    Checked,
+    integer,
+    place,
+    read_from,
+    read_names,
+    switch,
+    text,
+)
 
 if TYPE_CHECKING:
     from ranklet.corpus.collections.splits import JudgedQuery

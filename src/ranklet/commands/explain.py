@@ -11,7 +11,7 @@ from ranklet.commands.pages import FORCE, check_page, write_page
 from ranklet.commands.rank import COLLECTION
 from ranklet.commands.rank.answers import ROWS, ignored_words
 from ranklet.runtime.asks import Ask
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 if TYPE_CHECKING:
     from ranklet.runtime.hits import Hit

@@ -23,8 +23,8 @@ from ranklet.commands.arguments import (
 from ranklet.commands.output import say, show
 from ranklet.export.exporter import exported_settings
 from ranklet.export.options import ExportOptions
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Checked, integer, number, one_of, place, switch, text
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import Checked, integer, number, one_of, place, switch, text
 from ranklet.runtime.text.marking import STRATEGIES
 from ranklet.training.imported.importing import Choices, forms
 
@@ -164,9 +164,9 @@ def run(options: argparse.Namespace) -> int:
     from ranklet.corpus.evaluation.proof_report import read_reports, report_table
     from ranklet.corpus.progress import one_bar
     from ranklet.export.bundles import check_names, export_bundle
-    from ranklet.export.hub import writing
-    from ranklet.export.models import steps
+    from ranklet.export.hub import folder as writing
     from ranklet.runtime.storage.address import writable
+    from ranklet.workflows.models import steps
 
     output = options_from(OutputOptions(), vars(options))
     models = options_from(ModelOptions(), vars(options))
@@ -244,7 +244,7 @@ def _export_hub(
 ) -> int:
     """Write one model as the folder that others read; return the exit status."""
     from ranklet.corpus.evaluation.proof_report import report_table
-    from ranklet.export.hub.writing import export_hub
+    from ranklet.export.hub.folder import export_hub
     from ranklet.training.imported.importing import is_checkpoint
 
     ((name, checkpoint),) = checkpoints.items()
@@ -267,8 +267,8 @@ def _export_tables(
     import tempfile
 
     from ranklet.export.bundles import export_bundle
-    from ranklet.export.query_tables.options import QueryOptions
-    from ranklet.export.query_tables.writing import with_query_tables
+    from ranklet.workflows.tables.options import QueryOptions
+    from ranklet.workflows.tables.vectors import with_query_tables
 
     texts = [models.texts] if models.texts else ()
     learned = QueryOptions(queries=models.TABLE, texts=texts).learned_from()
@@ -286,10 +286,10 @@ def named_folders(arguments: list[str], *, download: bool = False) -> dict[str, 
     Raises:
         InputError: two rankers have the same name, or one is at an address.
     """
-    from ranklet.export.imported import ranker_name
     from ranklet.runtime.storage.address import on_disk
     from ranklet.training.imported.hub import model_folder
     from ranklet.training.imported.importing import is_checkpoint
+    from ranklet.workflows.imported import ranker_name
 
     folders: dict[str, Path] = {}
     for argument in arguments:
@@ -320,8 +320,8 @@ def read_folders(
         InputError: a checkpoint cannot be read, or a choice fits no model.
     """
     from ranklet.corpus.progress import progress
-    from ranklet.export.models import READING
     from ranklet.training.imported.importing import choices_of, is_checkpoint, read_model
+    from ranklet.workflows.models import READING
 
     models = [name for name, path in folders.items() if not is_checkpoint(path)]
     if kind is not None and len(models) != 1:
@@ -347,8 +347,8 @@ def _verify(
     models: ModelOptions,
 ) -> "dict[str, Checkpoint]":
     """Print what models of other libraries are; return them with texts to verify them on."""
-    from ranklet.export.imported import ORIGINAL, describe_model, with_probes
     from ranklet.training.imported.importing import is_checkpoint
+    from ranklet.workflows.imported import ORIGINAL, describe_model, with_probes
 
     others = [name for name in checkpoints if not is_checkpoint(folders[name])]
     if not others:

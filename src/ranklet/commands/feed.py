@@ -25,10 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the feed, or print the query's vectors."""
-    from ranklet.export.feeds.ciff import SUFFIX, write_ciff
-    from ranklet.export.feeds.entries import as_json
-    from ranklet.export.feeds.writing import query_vectors, write_feed
-    from ranklet.runtime.errors import InputError
+    from ranklet.runtime.ground.errors import InputError
+    from ranklet.workflows.feeds.ciff import SUFFIX, write_ciff
+    from ranklet.workflows.feeds.entries import as_json
+    from ranklet.workflows.feeds.writing import query_vectors, write_feed
 
     if (options.output is None) == (options.query is None):
         raise InputError("give a file to write (-o FILE), or a --query to print")

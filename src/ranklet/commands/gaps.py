@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
     """Rank all queries and print the groups."""
     from ranklet.corpus.evaluation.gaps import find_gaps
     from ranklet.runtime import load
-    from ranklet.runtime.options import check_whole
+    from ranklet.runtime.ground.options import check_whole
 
     check_whole("--examples", options.examples, 0)
     queries = read_queries(options.queries)

@@ -7,7 +7,7 @@ from ranklet.commands.arguments import add_engine, add_group, engine_from, optio
 from ranklet.corpus.building.default_fusion import FusionOptions
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import WHOLE
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 if TYPE_CHECKING:
     from ranklet.corpus.distributed.shards import Documents
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Index the collection."""
     from ranklet.corpus.building.document_encoding import ENCODING
-    from ranklet.corpus.building.writing import INDEXING
+    from ranklet.corpus.building.folder import INDEXING
     from ranklet.corpus.collections.collection import Collection, is_collection
     from ranklet.corpus.index import index_bundle, words_of
     from ranklet.corpus.indexing.analysed import ANALYSING

@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Sequence
 
 from ranklet.commands.output import say
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 EXAMPLE = "example: ranklet irds beir/scifact/train beir/scifact/test -o scifact"
 USUAL = ("train", "dev", "test")

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import say, show
 from ranklet.commands.rank import lines_of
-from ranklet.runtime.console import suggest_command
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import LAST_PORT, Checked, integer, switch, text
+from ranklet.runtime.answers.console import suggest_command
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import LAST_PORT, Checked, integer, switch, text
 
 if TYPE_CHECKING:
     from ranklet.corpus.judgements.marks import Marks

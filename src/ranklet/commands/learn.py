@@ -10,7 +10,7 @@ import argparse
 
 from ranklet.commands.arguments import add_judged, add_options, options_from
 from ranklet.commands.output import say, show
-from ranklet.export.learning.options import LEARN
+from ranklet.workflows.learn.options import LEARN
 
 NOTHING_GAINED = 3  # exit status
 
@@ -29,9 +29,9 @@ def needs(options: argparse.Namespace) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Learn, write the bundle and print what was gained; return the exit status."""
-    from ranklet.export.learning.learn import learn
-    from ranklet.export.learning.result import table
-    from ranklet.runtime.console import suggest_command
+    from ranklet.runtime.answers.console import suggest_command
+    from ranklet.workflows.learn.learn import learn
+    from ranklet.workflows.learn.result import table
 
     chosen = options_from(LEARN, vars(options))
     learned = learn(options.bundle, options.judged, options.output, chosen, overwrite=options.force)

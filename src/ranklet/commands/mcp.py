@@ -28,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Answer until the client closes standard input; docs/integrations.md says how to start it."""
+    from ranklet.handlers.api.additions import Writer
     from ranklet.handlers.api.limits import Limits
-    from ranklet.handlers.api.writing import Writer
     from ranklet.handlers.mcp.service import serve
     from ranklet.handlers.server.writing_process import WritingProcess
     from ranklet.runtime import InputError, load

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Merge the bundles."""
     from ranklet.corpus.building.document_encoding import ENCODING
-    from ranklet.corpus.building.writing import INDEXING
+    from ranklet.corpus.building.folder import INDEXING
     from ranklet.corpus.progress import one_bar
 
     with one_bar((INDEXING, 0.5), (ENCODING, 1.0)):

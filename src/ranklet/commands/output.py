@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import Any, TextIO
 
-from ranklet.runtime.console import Screen, bare, printable
+from ranklet.runtime.answers.console import Screen, bare, printable
 
 
 def say(*lines: str) -> None:

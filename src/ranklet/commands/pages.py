@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.html import GENERATOR
+from ranklet.runtime.answers.html import GENERATOR
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.writing.atomic_file import atomic_file
 
 FORCE = "replace a file at the page's place that ranklet has not written"

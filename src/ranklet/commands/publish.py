@@ -8,7 +8,7 @@ import argparse
 import os
 
 from ranklet.commands.output import say
-from ranklet.runtime.variables import Variable
+from ranklet.runtime.ground.variables import Variable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Publish the collection."""
-    from ranklet.export.feeds.publishing import publish
     from ranklet.runtime.storage.address import shown
+    from ranklet.workflows.feeds.publishing import publish
 
     name = publish(
         options.bundle,

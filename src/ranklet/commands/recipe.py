@@ -32,7 +32,7 @@ from urllib.parse import quote, unquote
 
 from ranklet.corpus.sources.databases import SCHEME
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import InputError, RankletError
+from ranklet.runtime.ground.errors import InputError, RankletError
 from ranklet.runtime.storage.address import writable
 
 RECIPE = Path("ranklet.toml")

@@ -7,7 +7,7 @@ from typing import Any
 
 from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.rank import COLLECTION
-from ranklet.runtime.options import LAST_PORT, Checked, integer, text
+from ranklet.runtime.ground.options import LAST_PORT, Checked, integer, text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.handlers.server.settings import ServerSettings
     from ranklet.handlers.server.uvicorn_server import serve
     from ranklet.runtime import load
-    from ranklet.runtime.variables import Variable
+    from ranklet.runtime.ground.variables import Variable
 
     own = options_from(ServeOptions(), vars(options))
     given = {Variable.BUNDLE: options.bundle, "HOST": own.host}

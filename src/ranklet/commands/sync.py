@@ -37,9 +37,9 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.corpus.updating.sync import folder_of_texts, remember, sync
     from ranklet.corpus.updating.synced_files import see_files
     from ranklet.corpus.updating.writable import WritableBundle
-    from ranklet.export.build import build
-    from ranklet.runtime.errors import RankletError
+    from ranklet.runtime.ground.errors import RankletError
     from ranklet.runtime.storage.address import writable
+    from ranklet.workflows.build import build
 
     given = vars(options)
     said = any(name in given for name in vars(SourceOptions()))

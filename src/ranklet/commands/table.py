@@ -38,9 +38,9 @@ def needs(_: argparse.Namespace) -> str:
 
 def run(options: argparse.Namespace) -> None:
     """Learn the table and write the folder."""
-    from ranklet.export.query_tables.checkpoints import write_table
-    from ranklet.export.query_tables.options import QueryOptions
     from ranklet.training.imported.hub import model_folder
+    from ranklet.workflows.tables.checkpoints import write_table
+    from ranklet.workflows.tables.options import QueryOptions
 
     chosen = QueryOptions(queries="table", table_minutes=options.minutes, texts=options.texts)
     model = model_folder(options.model, download=options.download)

@@ -9,7 +9,7 @@ import argparse
 from ranklet.commands.arguments import add_engine, add_group, engine_from, options_from
 from ranklet.commands.output import say
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Update the bundle."""
     from ranklet.corpus.building.document_encoding import ENCODING
-    from ranklet.corpus.building.writing import INDEXING
+    from ranklet.corpus.building.folder import INDEXING
     from ranklet.corpus.progress import one_bar
     from ranklet.corpus.progress import say as announce
     from ranklet.corpus.updating.changes import Counts

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from ranklet.commands.output import say, show
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.storage.address import is_address, shown
 
 REFUSED = 3  # exit status if a graph differs too much
@@ -39,7 +39,7 @@ def needs(options: argparse.Namespace) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Check the bundle and print every part that is correct."""
-    from ranklet.runtime.verification import verify
+    from ranklet.runtime.rankers.verification import verify
 
     if _has_graphs(options.bundle):
         return _compare(options) if _proves(options) else _check(options.bundle)

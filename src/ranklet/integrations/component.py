@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, SkipValidation, field_serializer
 
 from ranklet.integrations.search import check, path_of, plain_pipeline
-from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.pipelines.pipeline import PipelineLike
 from ranklet.runtime.storage.address import BundleLike
 
 _NAMED = ("k", "pipeline", "explain", "budget_ms")

@@ -23,8 +23,8 @@ from ranklet.integrations.search import (
     retrieve_async,
 )
 from ranklet.runtime import InputError, Ranking
-from ranklet.runtime.extras import hinted
-from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.pipelines.pipeline import PipelineLike
 from ranklet.runtime.storage.address import BundleLike
 
 with hinted():

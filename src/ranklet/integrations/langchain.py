@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Self
 from uuid import uuid4
 
-from ranklet.integrations import writing
+from ranklet.integrations import stores as writing
 from ranklet.integrations.search import (
     Found,
     check,
@@ -23,8 +23,8 @@ from ranklet.integrations.search import (
     stored,
 )
 from ranklet.runtime import Bundle, InputError, Ranking, UnknownDocumentError
-from ranklet.runtime.extras import hinted
-from ranklet.runtime.lists import as_list
+from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.lists import as_list
 from ranklet.runtime.ranking import opened
 from ranklet.runtime.storage.address import BundleLike
 

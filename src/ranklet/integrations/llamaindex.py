@@ -9,7 +9,7 @@ All need the extra ``[llamaindex]``.
 from collections.abc import Sequence
 from typing import Any
 
-from ranklet.integrations import writing
+from ranklet.integrations import stores as writing
 from ranklet.integrations.search import (
     Found,
     check,
@@ -20,8 +20,8 @@ from ranklet.integrations.search import (
     retrieve_async,
 )
 from ranklet.runtime import Bundle, InputError, Ranking
-from ranklet.runtime.extras import hinted
-from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.pipelines.pipeline import PipelineLike
 from ranklet.runtime.storage.address import BundleLike
 
 with hinted():

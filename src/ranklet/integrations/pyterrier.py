@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ranklet.integrations.search import check, own_text, rank
-from ranklet.runtime.extras import hinted
+from ranklet.runtime.ground.extras import hinted
 from ranklet.runtime.hits import untie
-from ranklet.runtime.pipeline import PipelineLike
+from ranklet.runtime.pipelines.pipeline import PipelineLike
 from ranklet.runtime.ranking import opened
 from ranklet.runtime.storage.address import BundleLike
 

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ranklet.runtime import Bundle, Context, ContextSpan, Hit, InputError, Ranking
+from ranklet.runtime.answers.plain import plain
 from ranklet.runtime.asks import OWN, Ask, ContextAsk, keywords
-from ranklet.runtime.pipeline import own_pipeline
-from ranklet.runtime.plain import plain
+from ranklet.runtime.pipelines.pipeline import own_pipeline
+from ranklet.runtime.pipelines.signals import read_signals
 from ranklet.runtime.ranking import opened
 from ranklet.runtime.search.boosting import check_boost
 from ranklet.runtime.search.reading import check_metadata
 from ranklet.runtime.search.whole_document import WholeDocument
-from ranklet.runtime.signals import read_signals
 from ranklet.runtime.storage.address import BundleLike, located, raw_text
 
 _COMPUTED = ("passage", "start", "end", "heading", "relevance", "spans", "explanation")

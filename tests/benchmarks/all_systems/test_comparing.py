@@ -8,7 +8,7 @@ from benchmarks.all_systems.studies import BM25, HARD, QA_MIX, Reads
 from numpy.typing import NDArray
 
 from ranklet.corpus.evaluation.systems import MEASURES
-from ranklet.runtime.pipeline import Pipeline, Retrieve
+from ranklet.runtime.pipelines.pipeline import Pipeline, Retrieve
 
 QUERIES = 200
 

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.fusion.hybrid_peers import FIXED, fused, min_max
 
 from ranklet.corpus.collections.splits import JudgedQuery
-from ranklet.runtime.pipeline import Fuse, Pipeline, Retrieve
+from ranklet.runtime.pipelines.pipeline import Fuse, Pipeline, Retrieve
 
 LISTS = {"bm25": [("a", 9.0), ("b", 5.0), ("c", 1.0)], "minilm": [("b", 0.9), ("d", 0.7)]}
 

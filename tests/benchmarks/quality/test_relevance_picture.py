@@ -4,7 +4,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from benchmarks.quality.relevance_picture import BINS, Told, bins, picture
+from benchmarks.quality.relevance_picture import BINS, COLOURS, Told, bins, picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -24,5 +24,7 @@ def test_every_collection_has_a_panel_and_every_system_a_line() -> None:
     root = ET.fromstring(picture(shown, errors, (0, 100)))  # noqa: S314  # ours
     panels = [[each.text for each in panel.iter(f"{SVG}text")] for panel in root.iter(f"{SVG}g")]
     assert [texts[0] for texts in panels] == ["error by judged queries", "a <b>", "c"]
+    legend = [each.get("fill") for each in root.findall(f"{SVG}circle")]
+    assert legend == [*COLOURS[: len(errors)], "none"]
     lines = [len(list(panel.iter(f"{SVG}polyline"))) for panel in root.iter(f"{SVG}g")]
     assert lines == [2, 3, 2]  # with the diagonal

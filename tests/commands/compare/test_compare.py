@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from ranklet.commands import main
-from ranklet.export.build import build
+from ranklet.workflows.build import build
 
 TEXTS = {"a": "cats sleep", "b": "cats and dogs", "c": "dogs bark", "d": "birds sing <b>"}
 

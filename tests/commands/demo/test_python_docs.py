@@ -11,7 +11,7 @@ import pytest
 
 from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.python_docs import PythonDoc, collect, judged
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 
 @pytest.fixture(scope="module")

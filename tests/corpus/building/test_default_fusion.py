@@ -23,8 +23,8 @@ from ranklet.corpus.sources.source import Source
 from ranklet.corpus.updating.update import update
 from ranklet.export.bundles import export_bundle
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.pipeline import Fuse
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.pipelines.pipeline import Fuse
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 

@@ -2,7 +2,7 @@
 
 from ranklet.corpus.building.default_pipelines import DEPTH, RERANKED, stages, standard_pipelines
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.pipeline import Keep, Pipeline, Rescore, Retrieve
+from ranklet.runtime.pipelines.pipeline import Keep, Pipeline, Rescore, Retrieve
 
 
 def test_a_network_behind_an_index_reranks_few_and_never_mixes_its_scores_with_impacts() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from ranklet.corpus.index import index_bundle
 from ranklet.corpus.updating.update import update
-from ranklet.runtime.errors import MissingPackageError
+from ranklet.runtime.ground.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from tests.kinds import TinyRankers

@@ -15,7 +15,7 @@ from ranklet.corpus.indexing.packer import packed
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.storage.strings import Strings
 

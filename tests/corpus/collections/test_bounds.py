@@ -91,7 +91,7 @@ def test_a_file_that_stands_for_too_much_is_one_bad_file(tmp_path: Path, name: s
 def test_what_has_too_many_parts_is_refused_before_it_is_divided(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str
 ) -> None:
-    monkeypatch.setattr(bounds.count_pieces, "__defaults__", (50,))
+    monkeypatch.setattr(bounds.count_pieces, "__defaults__", ("it", 50))
     monkeypatch.setattr(markdown, "_TOKENS", 100)
     monkeypatch.setattr(json_files, "PIECES", 50)
     monkeypatch.setattr(json_files, "_PIECE", 100)
@@ -100,12 +100,15 @@ def test_what_has_too_many_parts_is_refused_before_it_is_divided(
     assert any(each in said for each in ("parts, and", "marks and paragraphs", "begins a row"))
 
 
-def test_a_page_of_wide_characters_is_refused(
+def test_a_text_of_wide_characters_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bounds, "WIDEST", 1_000)
-    assert "takes more than 1,000 bytes" in refused(write(tmp_path / "a.html", "\U0001f600" * 300))
-    assert read(write(tmp_path / "a.html", "x" * 300))
+    monkeypatch.setattr(bounds.count_pieces, "__defaults__", ("it", 50))
+    for name, begin in (("a.html", ""), ("a.md", ""), ("a.csv", "text,b\na,")):
+        wide = write(tmp_path / name, begin + "\U0001f600" * 300)
+        assert "takes more than 1,000 bytes" in refused(wide)
+        assert read(write(tmp_path / name, begin + "x" * 300))
 
 
 def test_an_address_of_many_links_is_not_repeated() -> None:

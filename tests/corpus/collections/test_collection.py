@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 DOCUMENTS = [Document("d1", "Cats", "Cats sleep."), Document("d2", "", "")]
 TRAIN = ([Query("q1", "who sleeps?")], {"q1": {"d1": 1, "d2": 0}})

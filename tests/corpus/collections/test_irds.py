@@ -9,7 +9,7 @@ from ranklet.commands import main
 from ranklet.corpus.collections import irds
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.irds import write_dataset
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 ir_datasets = pytest.importorskip("ir_datasets")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.corpus.collections.splits import JudgedQuery, Part, groups, percentile, read_split
-from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.ground.errors import CollectionError, InputError
 
 
 @pytest.fixture(scope="module")

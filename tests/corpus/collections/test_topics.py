@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ranklet.corpus.collections.collection import Collection, Query
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 OPEN = """
 <top>

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ranklet.corpus.collections.trec import read_lines, read_qrels, read_run, write_qrels, write_run
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 GRADES = st.integers(-999_999_999, 999_999_999)
 ids = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda name: name.split() == [name])

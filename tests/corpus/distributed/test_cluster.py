@@ -11,7 +11,7 @@ from ranklet.corpus.distributed import cluster
 from ranklet.corpus.distributed.cluster import connected
 from ranklet.corpus.distributed.options import EngineOptions
 from ranklet.corpus.errors import ClusterError
-from ranklet.runtime.errors import InputError, MissingPackageError
+from ranklet.runtime.ground.errors import InputError, MissingPackageError
 
 
 def connect(address: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from ranklet.corpus.distributed.driver import Actors, actors
 from ranklet.corpus.distributed.options import EngineOptions
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 def on_ray(**options: Any) -> EngineOptions:

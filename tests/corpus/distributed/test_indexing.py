@@ -17,9 +17,9 @@ from ranklet.corpus.index import index_bundle
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
 from ranklet.corpus.updating.update import update
-from ranklet.export.build import build
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.workflows.build import build
 
 if TYPE_CHECKING:
     from tests.conftest import Built

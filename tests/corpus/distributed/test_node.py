@@ -7,7 +7,7 @@ from tests.distributed import open_echo
 from ranklet.corpus.building.writer import sha256
 from ranklet.corpus.distributed.node import Order, Worker, error_line, error_of, package_versions
 from ranklet.corpus.errors import ClusterError
-from ranklet.runtime.errors import InputError, MissingPackageError, RankletError
+from ranklet.runtime.ground.errors import InputError, MissingPackageError, RankletError
 
 pa = pytest.importorskip("pyarrow")
 

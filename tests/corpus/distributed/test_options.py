@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from ranklet.corpus.distributed.options import EngineOptions
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from ranklet.corpus.distributed.shards import Shard, Shards, cut
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
 from ranklet.runtime.bundles.manifest import Splitting
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 
 def documents(count: int, text: str = "x") -> list[Document]:

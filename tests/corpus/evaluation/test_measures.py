@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ranklet.corpus.evaluation.measures import Judged, Measure, mean, parse_measure, per_query
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 def random_judged(seed: int, queries: int = 30, missed: bool = True) -> Judged:

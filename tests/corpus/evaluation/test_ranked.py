@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ranklet.corpus.evaluation.ranked import parse_ranked
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 MEASURES = (
     "nDCG", "nDCG@1", "nDCG@10", "RR", "RR@3", "AP", "AP@5", "R@1", "R@20", "P@1", "P@10",

@@ -9,7 +9,7 @@ from ranklet.corpus.collections.trec import read_qrels, read_run, write_qrels
 from ranklet.corpus.evaluation.run_files import check_run_files, run_files
 from ranklet.corpus.evaluation.systems import evaluate
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.ground.errors import CollectionError, InputError
 
 PIPELINES = {name: name for name in ("bm25", "linear", "bm25_pieces")}
 MEASURES = ("MRR@10", "nDCG@10", "R@100", "AP")

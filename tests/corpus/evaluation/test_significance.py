@@ -13,7 +13,7 @@ from ranklet.corpus.evaluation.significance import (
     t_probability,
     t_quantile,
 )
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 RNG_VALUES = np.random.default_rng(0).random((3, 50))
 

@@ -14,7 +14,7 @@ from ranklet.corpus.evaluation.systems import (
     table,
 )
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import InputError, UnknownRankerError
+from ranklet.runtime.ground.errors import InputError, UnknownRankerError
 
 MEASURES = ("MRR@10", "nDCG@10", "R@100", "AP", "P@5", "RR@10", "nDCG@3")
 

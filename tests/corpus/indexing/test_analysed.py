@@ -5,7 +5,7 @@ from ranklet.corpus.indexing import collection_words
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse
 from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
-from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.ground.errors import CollectionError, InputError
 from ranklet.runtime.text.words import stop_words, words
 
 FIELDS = ("lemmas", "words", "wordpieces")

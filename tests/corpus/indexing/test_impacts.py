@@ -12,7 +12,7 @@ from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.indexing.impacts import in_fewer_bits, index_of_rows, storage_loss
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 
 Triples = list[tuple[int, int, float]]

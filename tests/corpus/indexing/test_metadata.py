@@ -8,7 +8,7 @@ import pytest
 
 from ranklet.corpus.indexing.metadata import Field, MetadataCollector, of_whole_documents
 from ranklet.corpus.sources.cells import Cell, Fields
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 
 def collected(*rows: dict[str, Any], first: list[int] | None = None) -> dict[str, Field]:

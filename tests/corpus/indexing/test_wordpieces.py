@@ -4,7 +4,7 @@ import pytest
 from tests.word_pieces import SPECIAL, train_tokenizer
 
 from ranklet.corpus.indexing.wordpieces import read_tokenizer
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 TEXTS = ["Mice and a mouse.", "the mouse RAN", "naïve mice, naïve mouse!"] * 3
 

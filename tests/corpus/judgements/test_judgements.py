@@ -5,7 +5,7 @@ import pytest
 
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.corpus.judgements.judgements import check_judgements
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 Qrels = Mapping[str, Mapping[str, int]]
 TEXTS = [Query(f"q{number}", f"question {number}") for number in range(4)]

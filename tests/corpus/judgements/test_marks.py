@@ -8,7 +8,7 @@ import pytest
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.judgements.marks import Marks
-from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.ground.errors import CollectionError, InputError
 
 DOCUMENTS = [Document("d1", "Bread", "Knead it."), Document("d2", "", "Oil the hinges.")]
 TEXTS = ["knead dough", "squeaky door"]

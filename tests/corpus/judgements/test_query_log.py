@@ -4,7 +4,7 @@ import pytest
 
 from ranklet.corpus.collections.collection import Document, Query, write_collection
 from ranklet.corpus.judgements.query_log import LoggedCollection, with_query_log
-from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.ground.errors import CollectionError, InputError
 
 
 def test_a_query_log_is_one_more_field(tmp_path: Path) -> None:

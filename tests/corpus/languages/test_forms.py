@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from ranklet.corpus.languages.forms import read_forms
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 def written(folder: Path, content: str) -> Path:

@@ -1,7 +1,7 @@
 import pytest
 
 from ranklet.corpus.languages.names import ALIASES, LANGUAGES, language_code
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 @pytest.mark.parametrize(

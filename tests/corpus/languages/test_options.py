@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from ranklet.corpus.languages.options import TextOptions
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 def test_the_language_becomes_its_code() -> None:

@@ -11,7 +11,7 @@ import zstandard
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source, Texts
-from ranklet.runtime.errors import RankletError
+from ranklet.runtime.ground.errors import RankletError
 
 CATS = Document("1", "Cats", "They sleep.")
 DOGS = Document("2", "Dogs", "They bark.")

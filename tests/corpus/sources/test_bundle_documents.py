@@ -7,9 +7,9 @@ import pytest
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.sources.bundle_documents import whole_documents
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.export.build import build
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
+from ranklet.workflows.build import build
 
 LONG = " ".join(f"Sentence {n} tells how bread {n} rises." for n in range(60))
 SPLIT = SourceOptions(passage_words=40, overlap_words=12)

@@ -11,7 +11,7 @@ from ranklet.corpus.sources.cells import Cell
 from ranklet.corpus.sources.column_types import check_types, read_types, value_of
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 DAY = date(2024, 12, 31)
 SIGNS = ["", " ", "N/A", "NA", "n/a", "NULL", "null", "nan", "NaN", "None", "-", "#N/A", "<NA>"]

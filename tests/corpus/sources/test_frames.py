@@ -12,9 +12,9 @@ import pytest
 
 from ranklet.corpus.indexing.metadata import MetadataCollector
 from ranklet.corpus.sources.source import Source
-from ranklet.export.build import build
 from ranklet.runtime import load
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
+from ranklet.workflows.build import build
 
 ROWS = [{"id": f"d{at}", "text": f"note {at}", "year": at} for at in range(2500)]
 TABLES: dict[str, Any] = {

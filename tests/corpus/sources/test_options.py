@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from tests.corpus.sources.reading import CATS, DOGS, read, refused, write
 
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.paths import files_of
-from ranklet.export.build import build
 from ranklet.runtime import load
+from ranklet.workflows.build import build
 
 
 def test_the_format_follows_the_name_unless_it_is_named(tmp_path: Path) -> None:

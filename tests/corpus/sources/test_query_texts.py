@@ -7,7 +7,7 @@ import pytest
 
 from ranklet.corpus.collections.collection import Document, Query, write_collection
 from ranklet.corpus.sources.query_texts import queries_to_learn, read_query_texts
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 
 @pytest.mark.parametrize(

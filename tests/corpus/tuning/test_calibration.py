@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ranklet.corpus.tuning.calibration import auc, calibration_error, fit_logistic
-from ranklet.runtime.relevance import chances
+from ranklet.runtime.pipelines.relevance import chances
 
 TRUE = (-1.0, 2.0, 0.0, -0.5)
 

@@ -3,7 +3,7 @@ import pytest
 
 from ranklet.corpus.evaluation.measures import Judged, mean, parse_measure
 from ranklet.corpus.tuning.coordinate_ascent import coordinate_ascent
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 def judged_by(weights: list[float], seed: int = 0, noise: float = 0.0, queries: int = 40) -> Judged:

@@ -17,7 +17,7 @@ from ranklet.corpus.sources.source import Source
 from ranklet.corpus.updating.merge import merge
 from ranklet.corpus.updating.update import update
 from ranklet.export.bundles import export_bundle
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 

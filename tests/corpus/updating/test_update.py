@@ -33,7 +33,7 @@ from ranklet.corpus.updating.changes import Counts
 from ranklet.corpus.updating.update import update
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import (
+from ranklet.runtime.ground.errors import (
     BundleError,
     CollectionError,
     InputError,

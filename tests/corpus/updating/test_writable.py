@@ -28,12 +28,17 @@ from ranklet.runtime import bundle as bundle_module
 from ranklet.runtime import ranking
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import LIST, additions_of
-from ranklet.runtime.errors import BundleError, CollectionError, InputError, UnknownDocumentError
+from ranklet.runtime.ground.errors import (
+    BundleError,
+    CollectionError,
+    InputError,
+    UnknownDocumentError,
+)
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.pipeline import Pipeline, Retrieve
+from ranklet.runtime.pipelines.pipeline import Pipeline, Retrieve
+from ranklet.runtime.rankers.verification import verify
 from ranklet.runtime.ranking import load
 from ranklet.runtime.syntax.query_syntax import Query
-from ranklet.runtime.verification import verify
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -497,7 +502,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import ranklet
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 
 path = Path(sys.argv[1])
 CHANGES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from tests.export.hub.test_writing import written
+from tests.export.hub.test_folder import written
 from tests.models import probes, transformer_folder
 
 from ranklet.corpus.errors import BuildError

@@ -19,10 +19,10 @@ from ranklet.export.onnx.openvino_int8 import need_packages, quantise
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.onnx import encoder
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_file, variant_files
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 from ranklet.training.imported.importing import read_model
 
 openvino = pytest.importorskip("openvino")

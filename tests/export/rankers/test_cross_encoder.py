@@ -16,7 +16,7 @@ from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.cross_encoder.ranker import HEADS
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 from ranklet.training.imported.importing import read_model
 
 RERANK = reranked_by("cross")

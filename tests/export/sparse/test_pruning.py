@@ -6,7 +6,7 @@ import pytest
 from ranklet.export.options import ExportOptions
 from ranklet.export.sparse.pruning import pruning_reports, scores_of
 from ranklet.runtime.call.query import SparseQuery
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 # φ_d of two documents over four terms.
 WHOLE = np.array([[1.0, -0.9, 0.0, 2.0], [0.5, 0.25, 0.0, -1.0]], np.float32)

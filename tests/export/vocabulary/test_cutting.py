@@ -11,14 +11,14 @@ from tests.models import TEXTS, probes, sentence_folder, transformer_folder
 
 from ranklet import runtime
 from ranklet.corpus.updating.update import VOCABULARY, update
-from ranklet.export.build import build
 from ranklet.export.bundles import export_bundle
 from ranklet.export.vocabulary.cutting import cut_all, cut_to_collection, table_names
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.importing import read_model
+from ranklet.workflows.build import build
 
 KEPT = (TEXTS[1], TEXTS[4], TEXTS[5])
 

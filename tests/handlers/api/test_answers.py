@@ -29,7 +29,7 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import parse
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import InputError, OutOfTimeError, UnknownDocumentError
+from ranklet.runtime.ground.errors import InputError, OutOfTimeError, UnknownDocumentError
 from ranklet.runtime.syntax.query_syntax import Query
 
 LIMITS = Limits()

@@ -10,7 +10,7 @@ from ranklet.handlers.api.errors import (
     in_form_of,
     panics_as_errors,
 )
-from ranklet.runtime.errors import (
+from ranklet.runtime.ground.errors import (
     BundleError,
     InputError,
     OutOfTimeError,

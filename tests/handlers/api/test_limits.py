@@ -1,7 +1,7 @@
 import pytest
 
 from ranklet.handlers.api.limits import Limits
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 def test_limits_are_read_from_variables() -> None:

@@ -7,7 +7,7 @@ from tests.conftest import Built
 
 from ranklet.handlers.api.trial import TRIAL_DEPTH, try_out
 from ranklet.runtime import load
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.rankers.model1 import Model1
 
 

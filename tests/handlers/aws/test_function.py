@@ -25,7 +25,7 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.aws import function as function_module
 from ranklet.handlers.aws.function import Function, InternalError, served_path
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import InputError, RankletError, UnknownRankerError
+from ranklet.runtime.ground.errors import InputError, RankletError, UnknownRankerError
 
 
 @pytest.mark.parametrize("name", HTTP_EVENTS)

@@ -8,7 +8,7 @@ import pytest
 from tests.judging import Judging, judging
 
 from ranklet.corpus.collections.trec import read_qrels
-from ranklet.export.build import build
+from ranklet.workflows.build import build
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ranklet.handlers.api.additions import Writer
 from ranklet.handlers.api.limits import Limits
-from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.mcp.protocol import Message, Protocol, written
 from ranklet.handlers.mcp.service import WRITES, Lines, serve
 from ranklet.runtime import Bundle, InputError

@@ -5,7 +5,7 @@ from html import unescape
 from random import Random
 
 from ranklet.handlers.playground.marking import STEPS, best_part, marked
-from ranklet.runtime.highlight import Span
+from ranklet.runtime.answers.highlight import Span
 
 
 def plain(html: str) -> str:

@@ -11,12 +11,12 @@ from urllib.parse import urlencode
 
 import pytest
 
-from ranklet.export.build import build
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.playground.form import Form
 from ranklet.handlers.playground.search_page import error_page, search_page
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.variables import Variable
+from ranklet.runtime.ground.variables import Variable
+from ranklet.workflows.build import build
 
 if TYPE_CHECKING:
     from tests.conftest import Described

@@ -7,11 +7,11 @@ from urllib.parse import quote
 
 import pytest
 
-from ranklet.export.build import build
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.server.keys import ApiKeys, part_of, read_filters, read_keys
 from ranklet.runtime import BundleError, InputError
-from ranklet.runtime.variables import Variable
+from ranklet.runtime.ground.variables import Variable
+from ranklet.workflows.build import build
 
 if TYPE_CHECKING:
     from tests.conftest import Described

@@ -6,7 +6,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from ranklet.handlers.server.origins import Origins, read_origins
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 if TYPE_CHECKING:
     from tests.handlers.conftest import Server, Start

@@ -18,12 +18,12 @@ from starlette.testclient import TestClient
 from tests.handlers.gate import Gate
 from tests.interrupted import TIMES, Interruption
 
-from ranklet.export.build import build
 from ranklet.handlers.api.answers import ANSWERS
 from ranklet.handlers.server import quick, service
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.manifest import MANIFEST, Manifest
+from ranklet.workflows.build import build
 
 if TYPE_CHECKING:
     from tests.conftest import Built
@@ -105,7 +105,10 @@ def test_what_assistants_ask_for_has_the_status_of_their_revision(
 
 def test_empty_lists_are_what_they_are_in_python(server: "Server") -> None:
     plain = server.post("/rank", {"query": "dough"}).json()["hits"]
-    for each in ({"pin": []}, {"hide": []}, {"pin": [], "hide": [], "facets": []}):
+    nothing: tuple[dict[str, list[str]], ...] = (
+        {"pin": []}, {"hide": []}, {"pin": [], "hide": [], "facets": []},
+    )  # fmt: skip
+    for each in nothing:
         assert server.post("/rank", {"query": "dough", **each}).json()["hits"] == plain
         arguments = {"query": "dough", **each}
         call = {"name": "search", "arguments": arguments}

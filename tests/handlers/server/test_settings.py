@@ -5,7 +5,7 @@ import pytest
 
 from ranklet.handlers.server import settings as server_settings
 from ranklet.handlers.server.settings import ServerSettings
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 GOOD: dict[str, Any] = {"RANKLET_BUNDLE": "b", "PORT": "9", "RANKLET_API_KEY": " a,,b "}
 

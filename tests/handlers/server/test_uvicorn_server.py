@@ -20,9 +20,9 @@ from tests.handlers.gate import Gate
 
 from ranklet.handlers.server.settings import ServerSettings
 from ranklet.handlers.server.uvicorn_server import listen, serve
-from ranklet.runtime import tracing
-from ranklet.runtime.errors import InputError, MissingPackageError
-from ranklet.runtime.variables import Variable
+from ranklet.runtime.ground import tracing
+from ranklet.runtime.ground.errors import InputError, MissingPackageError
+from ranklet.runtime.ground.variables import Variable
 
 if TYPE_CHECKING:
     from tests.conftest import Built

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.handlers.conftest import Reply, Server
 
-from ranklet.export.build import build
 from ranklet.handlers.server.service import WRITES
 from ranklet.runtime import load
 from ranklet.runtime.bundles.files import additions_of
 from ranklet.runtime.writing.locks import locked
+from ranklet.workflows.build import build
 
 if TYPE_CHECKING:
     from tests.handlers.conftest import Start

@@ -12,14 +12,14 @@ import pytest
 from tests.handlers.conftest import PATIENCE
 
 from ranklet.corpus.updating.live import LEAST
-from ranklet.export.build import build
+from ranklet.handlers.api.additions import Writer
 from ranklet.handlers.api.errors import RequestError, failure
 from ranklet.handlers.api.limits import Limits
-from ranklet.handlers.api.writing import Writer
 from ranklet.handlers.server.writing_process import WritingProcess
 from ranklet.runtime import BundleError, load
 from ranklet.runtime.bundles.files import additions_of
-from ranklet.runtime.errors import BusyError
+from ranklet.runtime.ground.errors import BusyError
+from ranklet.workflows.build import build
 
 LIMITS = Limits()
 HOLDS = """

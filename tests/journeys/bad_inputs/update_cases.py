@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.journeys.bad_inputs.files import Maker, file
 from tests.journeys.bad_inputs.running import Case, Place, Response, cli
 
-from ranklet.export.build import build
+from ranklet.workflows.build import build
 
 OUT, FUSED, RANKERS = attrgetter("out"), attrgetter("bundle"), attrgetter("rankers")
 ROWS = [

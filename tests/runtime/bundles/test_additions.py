@@ -7,7 +7,7 @@ import pytest
 
 from ranklet.runtime.bundles.additions import Addition, Additions
 from ranklet.runtime.bundles.manifest import sealed
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 
 LISTED = Additions("0" * 64, 7, 3, (Addition("000003-0a.zip", 9, "1" * 64),), ((0, 2), ()))
 

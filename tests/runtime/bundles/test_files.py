@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from ranklet.export.build import build
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import MANIFEST
-from ranklet.runtime.errors import BundleError
-from ranklet.runtime.verification import verify
+from ranklet.runtime.ground.errors import BundleError
+from ranklet.runtime.rankers.verification import verify
+from ranklet.workflows.build import build
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "ab" * 32 + "\nsize 90868\n"
 

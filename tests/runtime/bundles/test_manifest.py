@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ranklet.runtime.bundles.manifest import Manifest, sealed
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 
 if TYPE_CHECKING:
     from tests.conftest import Built

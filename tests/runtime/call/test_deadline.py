@@ -8,14 +8,14 @@ import pytest
 
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime import Bundle, InputError
+from ranklet.runtime.answers.explanation import Explanation
 from ranklet.runtime.call.candidates import Candidates, TextCandidates
 from ranklet.runtime.call.deadline import Deadline, caller_gone
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import Ranker, Retrieved, Retriever, Scores
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.execution.execution import Execution
-from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.pipelines.pipeline import Pipeline
 
 
 class Clock:

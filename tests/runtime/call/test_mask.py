@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ranklet.runtime.call.mask import checked_mask
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 
 @pytest.mark.parametrize(

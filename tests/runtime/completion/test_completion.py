@@ -15,9 +15,9 @@ from tests.range_server import RangeServer
 
 import ranklet
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.export.build import build
 from ranklet.runtime import BundleError, Completion, InputError, Query, load
 from ranklet.runtime.bundle import Bundle
+from ranklet.workflows.build import build
 
 Row = dict[str, Any]
 WHERES = [None, None, {"author": "bab cx"}, {"tags": {"has any": ["abc", "bxa"]}}]

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
 from ranklet.runtime.dense.stored import ExactIndex, StoredVectors
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 
 RNG = np.random.default_rng(0)
 

@@ -8,7 +8,7 @@ import pytest
 from ranklet.runtime.dense import hnsw as module
 from ranklet.runtime.dense.hnsw import HNSWIndex, build
 from ranklet.runtime.dense.stored import ExactIndex, StoredVectors
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(500, 16)).astype(np.float32)

@@ -15,7 +15,7 @@ from ranklet.runtime.dense.stored import (
     StoredVectors,
     as_floats,
 )
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 
 RNG = np.random.default_rng(0)
 # Of a number of a vector of length 1, the largest error of each form.

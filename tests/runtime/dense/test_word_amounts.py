@@ -3,8 +3,8 @@
 import pytest
 from tests.explanations import check_sums
 
+from ranklet.runtime.answers.explanation import Explanation
 from ranklet.runtime.dense.word_amounts import explain_words
-from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.text.tokenizing import TextToken
 
 CLS, SEP = (TextToken(0, 0, 0, name, special=True) for name in ("[CLS]", "[SEP]"))

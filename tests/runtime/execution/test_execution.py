@@ -6,14 +6,14 @@ import pytest
 from numpy.typing import NDArray
 
 from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.runtime.answers.explanation import Explanation
 from ranklet.runtime.call.candidates import Candidates, TextCandidates
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import Ranker, Retrieved, Retriever, Scores
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import BundleError, InputError
 from ranklet.runtime.execution.execution import Amounts, Execution
-from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.ground.errors import BundleError, InputError
+from ranklet.runtime.pipelines.pipeline import Pipeline
 
 
 class Fake(Retriever):

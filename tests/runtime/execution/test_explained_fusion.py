@@ -3,11 +3,11 @@ from typing import Any
 import pytest
 from tests.explanations import check_sums
 
+from ranklet.runtime.answers.explanation import Explanation
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.execution.explained_fusion import explain_linear, explain_reciprocal_ranks
-from ranklet.runtime.explanation import Explanation
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.pipeline import Fuse
+from ranklet.runtime.pipelines.pipeline import Fuse
 
 NAN = float("nan")
 RETRIEVE: list[dict[str, Any]] = [

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from tests.explanations import check_sums, leaves
 
+from ranklet.runtime.answers.explanation import Explanation, ReadSpans
+from ranklet.runtime.answers.highlight import spans
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.execution.joined_pieces import join_pieces
-from ranklet.runtime.explanation import Explanation, ReadSpans
-from ranklet.runtime.highlight import spans
 from ranklet.runtime.rankers.opening import ranker_of
 
 QUERY = "oil the squeaking hinges of a sourdough cupboard"

@@ -8,15 +8,15 @@ import pytest
 from numpy.typing import NDArray
 
 from ranklet.corpus.indexing.analysed import AnalysedCollection
+from ranklet.runtime.answers.explanation import Explanation
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import Ranker, Retrieved, Retriever, Scores
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import BundleError
 from ranklet.runtime.execution import prefetch as ahead
 from ranklet.runtime.execution.execution import Execution
-from ranklet.runtime.explanation import Explanation
-from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.ground.errors import BundleError
+from ranklet.runtime.pipelines.pipeline import Pipeline
 
 RECIPE = Pipeline.from_json(
     [{"stage": "retrieve", "ranker": "first"}, {"stage": "rescore", "ranker": "second"}]

@@ -20,10 +20,10 @@ from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.updating.merge import merge
 from ranklet.corpus.updating.update import update
 from ranklet.corpus.updating.writable import WritableBundle
-from ranklet.export.build import build
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.manifest import MANIFEST, sealed
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
+from ranklet.workflows.build import build
 
 __all__ = ["in_process"]  # a fixture
 WORDS = ("gnorp", "blick", "zorf", "tamble", "quindle", "vresh")  # each its own lemma

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.topk import Scored
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.lexical import impact_index, max_score
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.lexical.model1 import TranslationTable, log_odds, translation_likelihoods
 from ranklet.runtime.storage.forward import Gathered
 

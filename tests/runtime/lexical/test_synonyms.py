@@ -10,9 +10,9 @@ import pytest
 from tests.range_server import RangeServer
 
 import ranklet
-from ranklet.export.build import build
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
+from ranklet.workflows.build import build
 
 WORDS = ["bab", "cab", "xac", "bax", "abba", "caxa", "xxab", "bcb"]
 Rule = tuple[tuple[str, ...], tuple[str, ...], float]  # what stands for what, and its weight

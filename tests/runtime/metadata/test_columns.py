@@ -18,7 +18,7 @@ from tests.metadata_rows import FIELDS
 from ranklet.runtime import Bundle, BundleError
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.metadata.columns import Metadata, day_at, days_of, microseconds_of, read_date
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 
 if TYPE_CHECKING:
     from tests.conftest import Described

@@ -8,7 +8,7 @@ from tests.metadata_rows import FIELDS, WORDS, a_filter, allows
 
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
-from ranklet.runtime.errors import OutOfTimeError
+from ranklet.runtime.ground.errors import OutOfTimeError
 from ranklet.runtime.metadata import masks as masks_module
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import CACHED, Masks, evaluate

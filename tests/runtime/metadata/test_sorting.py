@@ -3,6 +3,7 @@
 from itertools import chain
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from tests.metadata_rows import plainly
 
 import ranklet
 from ranklet.runtime.metadata.columns import Texts
-from ranklet.runtime.metadata.joined import joined
+from ranklet.runtime.metadata.segments import joined
 from ranklet.runtime.storage.strings import Strings
 
 NAMES = [
@@ -43,7 +44,8 @@ def test_joined_strings_are_in_one_order(seed: int) -> None:
 def test_a_search_sorts_strings_as_a_dictionary_does(tmp_path: Path) -> None:
     rows = [{"id": name, "text": "x", "maker": name} for name in NAMES]
     ranklet.build([*rows[:6], {"id": "none", "text": "x"}], tmp_path / "b.ranklet")
-    ranklet.open(tmp_path / "b.ranklet", writable=True).add(rows[6:])
+    live: Any = ranklet.open(tmp_path / "b.ranklet", writable=True)
+    live.add(rows[6:])
     bundle = ranklet.load(tmp_path / "b.ranklet")
     wanted = sorted(NAMES, key=plainly)
     for sort, order in (("maker", wanted), ("-maker", wanted[::-1])):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.metadata_rows import rows
 
-from ranklet.export.build import build
-from ranklet.export.feeds.publishing import publish
+from ranklet.workflows.build import build
+from ranklet.workflows.feeds.publishing import publish
 
 
 @pytest.fixture(autouse=True)

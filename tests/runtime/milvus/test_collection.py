@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 import pytest
 from tests.runtime.milvus.forwarder import Forwarder, forwarder
 
-from ranklet.export.build import build
-from ranklet.export.feeds.publishing import publish
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import RemoteError
+from ranklet.runtime.ground.errors import RemoteError
 from ranklet.runtime.milvus.search import MilvusSearch
+from ranklet.workflows.build import build
+from ranklet.workflows.feeds.publishing import publish
 
 pytest.importorskip("milvus_lite")
 pytest.importorskip("pymilvus")

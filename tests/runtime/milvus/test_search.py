@@ -17,17 +17,17 @@ from tests.metadata_rows import a_filter
 
 from ranklet.corpus.errors import BuildError
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.export.build import build
-from ranklet.export.feeds.publishing import publish
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import InputError, RemoteError, UnknownDocumentError
+from ranklet.runtime.ground.errors import InputError, RemoteError, UnknownDocumentError
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.metadata.where import read_where
 from ranklet.runtime.milvus.names import ABOUT
 from ranklet.runtime.milvus.search import MilvusSearch
-from ranklet.runtime.pipeline import Pipeline
+from ranklet.runtime.pipelines.pipeline import Pipeline
 from ranklet.runtime.ranking import load
+from ranklet.workflows.build import build
+from ranklet.workflows.feeds.publishing import publish
 
 if TYPE_CHECKING:
     from tests.conftest import Built

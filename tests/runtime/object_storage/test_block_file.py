@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.object_storage.block_file import BLOCK, BlockFile
 
 CONTENT = np.random.default_rng(1).integers(0, 256, 3 * BLOCK + 17, np.uint8).tobytes()

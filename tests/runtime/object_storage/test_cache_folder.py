@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.object_storage.block_file import BLOCK, BlockFile
 from ranklet.runtime.object_storage.cache_folder import cache_folder, limit, make_room
 

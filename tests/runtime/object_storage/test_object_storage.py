@@ -34,7 +34,7 @@ from ranklet.runtime.object_storage import (
     remote_zip,
     transport,
 )
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 
 if TYPE_CHECKING:
     from tests.conftest import Built, Described

@@ -16,7 +16,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from ranklet.runtime import load
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.onnx.query_table import QueryTable
 from ranklet.runtime.rankers.dense import Dense
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.onnx.self_contained import check_onnx
 from ranklet.runtime.onnx.session import Session
 

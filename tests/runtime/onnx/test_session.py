@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.damage import graph
 
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.onnx import session
 from ranklet.runtime.onnx.session import Session, run_each, threads, will_run_on_gpu
 

@@ -9,7 +9,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from ranklet.runtime.dense.pooling import token_shares
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.onnx.token_table import TokenTable
 
 VECTORS = np.array([[0, 0], [1, 0], [0, 4], [3, 4]], np.float32)

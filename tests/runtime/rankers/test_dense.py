@@ -14,7 +14,7 @@ from ranklet.corpus.index import index_bundle
 from ranklet.export.bundles import export_bundle
 from ranklet.runtime import load
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.dense import DenseEncoder
 

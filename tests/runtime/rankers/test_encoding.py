@@ -16,7 +16,7 @@ from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import SparseQuery
-from ranklet.runtime.errors import InputError, OutOfTimeError, UnknownRankerError
+from ranklet.runtime.ground.errors import InputError, OutOfTimeError, UnknownRankerError
 from ranklet.runtime.rankers import encoding
 from ranklet.training.imported.importing import read_model
 

@@ -13,10 +13,10 @@ from tests.explanations import leaves
 from tests.kinds import TinyRankers, reranked_by, retrieved_by
 
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.rankers.epic import EPIC
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 
 ALONE, RERANK = retrieved_by("epic"), reranked_by("epic")
 

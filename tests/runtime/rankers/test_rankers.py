@@ -17,11 +17,11 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.rankers.dense import Dense
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 
 QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
 OWN = ["the red apple is red", "an old river " * 9, "", "gnorp", "winter is here here"]

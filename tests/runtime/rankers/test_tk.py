@@ -10,7 +10,7 @@ from tests.kinds import TinyRankers
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.call.deadline import FIRST_SLICE
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.rankers.opening import ranker_of
 from ranklet.runtime.rankers.tk import TK
 

@@ -28,7 +28,7 @@ from tests.metadata_rows import (
 import ranklet
 from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.runtime import Bundle, InputError, UnknownDocumentError, load
-from ranklet.runtime.pipeline import Pipeline, Retrieve
+from ranklet.runtime.pipelines.pipeline import Pipeline, Retrieve
 from ranklet.runtime.search.local import LocalSearch
 
 NOW = datetime(2024, 2, 29, 1, 30, tzinfo=UTC)

@@ -11,12 +11,12 @@ import pytest
 import ranklet
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.updating.writable import WritableBundle
-from ranklet.export.build import build
 from ranklet.runtime import Bundle, ContextSpan
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.rankers.verification import verify
 from ranklet.runtime.text.sentences import count_words
 from ranklet.runtime.text.tokenizing import encode
-from ranklet.runtime.verification import verify
+from ranklet.workflows.build import build
 
 _TEXT = "river boat ferry water bridge town market bread dough oven salt yeast flour the a of"
 WORDS = _TEXT.split()

@@ -9,10 +9,10 @@ import pytest
 from tests.metadata_rows import FIELDS, WORDS, allows
 
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.export.build import build
 from ranklet.runtime import Bundle, BundleError, InputError, UnknownDocumentError, load
-from ranklet.runtime.errors import OutOfTimeError
-from ranklet.runtime.pipeline import Pipeline, Rescore, Retrieve
+from ranklet.runtime.ground.errors import OutOfTimeError
+from ranklet.runtime.pipelines.pipeline import Pipeline, Rescore, Retrieve
+from ranklet.workflows.build import build
 
 if TYPE_CHECKING:
     from tests.conftest import Described

@@ -29,7 +29,7 @@ import ranklet
 from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.runtime import Bundle, InputError, Pipeline, Retrieve
 from ranklet.runtime.hits import Ranking
-from ranklet.runtime.pipeline import Fuse, Keep
+from ranklet.runtime.pipelines.pipeline import Fuse, Keep
 from ranklet.runtime.syntax.query_syntax import Query
 
 if TYPE_CHECKING:

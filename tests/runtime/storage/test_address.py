@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ranklet.runtime import load
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.storage.address import (
     Address,
     is_address,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.storage.arrays import map_array
 
 TYPES = (np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.float32, np.float64)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.storage.block_array import BlockArray, fetch_rows
 
 

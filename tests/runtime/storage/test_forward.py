@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.storage.forward import Forward
 
 DOCUMENTS = st.lists(st.lists(st.integers(0, 60_000), max_size=6), min_size=1, max_size=8)

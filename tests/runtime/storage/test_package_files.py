@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.product_imports import ROOT
 
-from ranklet.export.build import build
 from ranklet.runtime.storage import package_files
 from ranklet.runtime.storage.package_files import package_bytes, package_text
+from ranklet.workflows.build import build
 
 READERS = """
 import ranklet
@@ -42,7 +42,14 @@ def test_a_file_beside_a_module_is_read() -> None:
 @pytest.mark.slow
 def test_the_package_runs_from_a_zip(tmp_path: Path) -> None:
     pytest.importorskip("uvicorn")
-    package = [sys.executable, "setup.py", "--quiet", "build_py", "--build-lib", tmp_path / "app"]
+    package = [
+        sys.executable,
+        "setup.py",
+        "--quiet",
+        "build_py",
+        "--build-lib",
+        str(tmp_path / "app"),
+    ]
     subprocess.run(package, cwd=ROOT, check=True)
     shutil.make_archive(str(tmp_path / "app"), "zip", tmp_path / "app")
     build([{"id": "1", "text": "Knead the dough."}], tmp_path / "x.ranklet")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.storage.strings import CompressedStrings, SortedStrings, Strings
 
 UTF8 = st.text(st.characters(exclude_categories=["Cs"]))

@@ -3,12 +3,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ranklet.export.build import build
 from ranklet.runtime import load
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.syntax import exact_phrases
 from ranklet.runtime.syntax.exact_phrases import ExactPhrases, Excluded
 from ranklet.runtime.syntax.searched_texts import SearchedTexts
+from ranklet.workflows.build import build
 
 TEXTS = ["the state of the art", "a state of art", "state of the art the end", "state the art"]
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.export.build import build
 from ranklet.runtime import Query, load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.deadline import Deadline
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.syntax.meaning import MOST_WORDS, meaning
+from ranklet.workflows.build import build
 
 TEXTS = {
     "art": "The state of the art of baking bread.",

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.syntax.query_syntax import Clause, Query, typed_query
 
 PREFIX = "prefixes"

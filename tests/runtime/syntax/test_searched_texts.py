@@ -2,17 +2,18 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ranklet.export.build import build
 from ranklet.runtime import Query, load
 from ranklet.runtime.bundle import Bundle
+from ranklet.workflows.build import build
 
 WORDS = ("dorm", "bulk", "fink", "gulp")
 
 
-def texts(row: dict[str, object], fields: tuple[str, ...]) -> list[list[str]]:
+def texts(row: dict[str, Any], fields: tuple[str, ...]) -> list[list[str]]:
     """Return the words of each text of a row that is searched."""
     given = [row[each] for each in ("author", "tags") if each in row]
     if "title" in fields:
@@ -23,7 +24,7 @@ def texts(row: dict[str, object], fields: tuple[str, ...]) -> list[list[str]]:
     return [str(text).split() for each in flat for text in each]
 
 
-def has(row: dict[str, object], words: list[str], fields: tuple[str, ...]) -> bool:
+def has(row: dict[str, Any], words: list[str], fields: tuple[str, ...]) -> bool:
     """Return whether words are next to each other in one text of a row."""
     return any(
         words == text[at : at + len(words)]
@@ -32,6 +33,7 @@ def has(row: dict[str, object], words: list[str], fields: tuple[str, ...]) -> bo
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fields", [("author", "tags"), ("author", "tags", "title")])
 def test_clauses_are_found_in_each_searched_text(tmp_path: Path, fields: tuple[str, ...]) -> None:
     draw = random.Random(3)
@@ -39,7 +41,7 @@ def test_clauses_are_found_in_each_searched_text(tmp_path: Path, fields: tuple[s
     def said() -> str:
         return " ".join(draw.choices(WORDS, k=draw.randint(1, 3)))
 
-    rows: list[dict[str, object]] = [
+    rows: list[dict[str, Any]] = [
         {"id": str(at), "title": said(), "text": f"{said()} all", "tags": [said(), said()]}
         | ({"author": said()} if at % 3 else {})
         for at in range(24)

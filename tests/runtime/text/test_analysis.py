@@ -7,7 +7,7 @@ from tokenizers import Tokenizer, models
 
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.vocabulary import vocabulary
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.text.analysis import Analyzer
 from ranklet.runtime.text.classes import WordClasses
 from ranklet.runtime.text.names import CLASSES

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from ranklet.export.build import build
 from ranklet.runtime.text.common_words import CommonWords
+from ranklet.workflows.build import build
 
 
 @pytest.mark.parametrize(

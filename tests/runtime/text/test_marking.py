@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.word_pieces import train_tokenizer
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.text.lexicon import Lexicon
 from ranklet.runtime.text.marking import (
     STRATEGIES,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, models, processors
 
-from ranklet.runtime.errors import BundleError, InputError
+from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.text.pairing import (
     BERT_SEGMENTS,
     EXPANSION,

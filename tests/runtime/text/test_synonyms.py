@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.analysis import Vocabulary
 from ranklet.runtime.text.synonyms import Synonyms

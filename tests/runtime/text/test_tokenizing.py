@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.growth import grows_linearly
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.text import tokenizing
 from ranklet.runtime.text.tokenizing import encode, encode_batch, open_tokenizer, text_tokens
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.models import TEXTS, tokenizer
 
-from ranklet.runtime.errors import BundleError, MissingPackageError
+from ranklet.runtime.ground.errors import BundleError, MissingPackageError
 from ranklet.runtime.text.tokenizing import encode, encode_batch, open_tokenizer, text_tokens
 from ranklet.runtime.text.word_pieces import WordPieces
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 
 

@@ -11,7 +11,7 @@ import ranklet
 from ranklet.corpus.updating.sync import sync
 from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.runtime.bundles.files import additions_of
-from ranklet.runtime.errors import BundleError, CollectionError
+from ranklet.runtime.ground.errors import BundleError, CollectionError
 
 Write = Callable[[WritableBundle], object]
 DOORS: dict[str, Write] = {

@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.corpus.building.test_writer import names, write
 from ranklet.runtime.writing import replacing
 from ranklet.corpus.building import writer as writing
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.bundles.files import BundleFiles
 
 target, exchanges, before = Path(sys.argv[1]), sys.argv[2] == "exchange", sys.argv[3] == "before"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.writing.private_folder import check_private, private_folder
 
 ANOTHER = 12_345  # a user

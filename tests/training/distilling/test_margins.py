@@ -11,7 +11,7 @@ from tests.kinds import ROWS, TinyRankers, tiny_options
 from tests.scored import run_at
 
 from ranklet.corpus.collections.splits import read_split
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.distilling.margins import TeacherMargins

@@ -8,7 +8,7 @@ from tests.scored import common_words, run_at
 
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
-from ranklet.runtime.errors import CollectionError, InputError
+from ranklet.runtime.ground.errors import CollectionError, InputError
 from ranklet.training.distilling.taught import TaughtQueries, match, read_taught
 from ranklet.training.learning.options import TaughtOptions
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.models import transformer_folder
 
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.training.imported.encoder import check_known, network_class, new_network, plain_config
 from ranklet.training.imported.original import load_original
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from ranklet.export.imported import ranker_name
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.training.imported.folder import (
     ModelFolder,
     check_files,
@@ -19,6 +18,7 @@ from ranklet.training.imported.folder import (
     read_json,
 )
 from ranklet.training.imported.tokenizer import plain_tokenizer
+from ranklet.workflows.imported import ranker_name
 
 COMMIT = "0123abcd" * 5
 POINTER = (

@@ -7,7 +7,7 @@ from typing import Any
 import huggingface_hub
 import pytest
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.training.imported.folder import model_name
 from ranklet.training.imported.hub import model_folder
 

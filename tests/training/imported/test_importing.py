@@ -11,7 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from tests.models import transformer_folder
 
-from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.ground.errors import InputError, ModelFolderError
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.importing import read_model, recognise
 

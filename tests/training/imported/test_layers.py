@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from torch import nn
 
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.training.imported.layers import activation_of
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.models import LONGEST, tokenizer, transformer_folder
 
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.training.imported.original import ReadTransformer, load_original
 from ranklet.training.imported.tokenizer import model_tokenizer
 

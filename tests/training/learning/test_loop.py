@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.training.errors import TrainingError
 from ranklet.training.kept_state import STATE
 from ranklet.training.learning import loop, record

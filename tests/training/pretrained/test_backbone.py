@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tests.models import transformer_folder
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.training.pretrained.backbone import WHEEL_PACKAGE, load_backbone, new_model
 
 needs_wheel = pytest.mark.skipif(

@@ -7,7 +7,7 @@ from ranklet.corpus.collections.collection import Collection, Document, write_co
 from ranklet.corpus.collections.splits import JudgedQuery, read_split
 from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.corpus.tuning.judged_candidates import grades
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.rankers.bm25.options import Options
 from ranklet.training.rankers.bm25.training import train

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.kinds import ROWS, TinyRankers, train
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.errors import TrainingError
 from ranklet.training.learning.loop import _Run

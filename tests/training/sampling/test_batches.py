@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.training.sampling.batches import batches, draw
 
 

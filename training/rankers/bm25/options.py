@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar
 
-from ranklet.runtime.options import Idle, number
+from ranklet.runtime.ground.options import Idle, number
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.learning.options import FieldOptions
 

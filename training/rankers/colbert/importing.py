@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.protocol import Role
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.settings import MASKS, MOST_TOKENS, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout

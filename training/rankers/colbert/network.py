@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.colbert.settings import INPUTS, ColBERTSettings
 from ranklet.training.imported.layers import ACTIVATIONS
 from ranklet.training.pretrained.backbone import takes_token_types

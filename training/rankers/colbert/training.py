@@ -19,7 +19,7 @@ from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQueries
 from ranklet.corpus.progress import EVALUATING, progress
 from ranklet.runtime.call.protocol import Role
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.settings import MASKS, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout

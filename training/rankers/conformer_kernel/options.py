@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ranklet.corpus.languages.options import WORDS, TextOptions
-from ranklet.runtime.options import integer, text
+from ranklet.runtime.ground.options import integer, text
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings, TermSettings
 from ranklet.training.learning.options import CandidateOptions, TaughtOptions, TrainingOptions
 from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes

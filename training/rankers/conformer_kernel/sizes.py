@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import (
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import (
     Checked,
     Idle,
     check_integer,

@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.text.pairing import INPUTS
 from ranklet.training.imported.encoder import new_network
 

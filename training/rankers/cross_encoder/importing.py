@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.ground.errors import InputError, ModelFolderError
 from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
 from ranklet.runtime.text.marking import TERMS, added_tokens
 from ranklet.runtime.text.pairing import (

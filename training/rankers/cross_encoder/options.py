@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Idle, integer, one_of
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import Idle, integer, one_of
 from ranklet.runtime.rankers.cross_encoder.ranker import HEADS, IMPORTED, CrossEncoderSettings
 from ranklet.training.learning.options import (
     NEGATIVES,

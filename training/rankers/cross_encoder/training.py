@@ -19,8 +19,8 @@ from ranklet.corpus.indexing.analysed import analyse
 from ranklet.corpus.indexing.ragged import by_length
 from ranklet.corpus.indexing.wordpieces import padding_token
 from ranklet.corpus.progress import EVALUATING
-from ranklet.runtime.console import suggest_command
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.answers.console import suggest_command
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
 from ranklet.runtime.text.pairing import Pair, Pairing, pair_inputs
 from ranklet.training.checkpoint import RANKLET, Checkpoint

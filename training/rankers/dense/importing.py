@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from ranklet.runtime.call.protocol import Role
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.runtime.onnx.encoder import feeds
 from ranklet.runtime.rankers.dense import NETWORKS, POOLINGS, DenseSettings
 from ranklet.runtime.text.tokenizing import token_ids

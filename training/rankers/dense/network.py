@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from ranklet.runtime.dense.pooling import ADDITIVE
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.dense import INPUTS, DenseSettings
 from ranklet.training.imported.layers import ACTIVATIONS
 from ranklet.training.pretrained.backbone import takes_token_types

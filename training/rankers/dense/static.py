@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import DenseEncoder, DenseSettings
 from ranklet.training.checkpoint import Checkpoint

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ranklet.corpus.indexing.wordpieces import special_tokens
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.runtime.rankers.epic import EPICSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.authors import own_name, read_length

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import switch
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import switch
 from ranklet.training.learning.options import HeadOptions, TextPairOptions
 
 

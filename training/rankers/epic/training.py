@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQueries
 from ranklet.corpus.indexing.wordpieces import special_tokens
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.epic import DOCUMENT_ENCODER, QUERY_ENCODER, EPICSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.encoders.encoder_texts import EncoderTexts

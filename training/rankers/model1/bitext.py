@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.indexing.ragged import ranges
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 
 MOST_TOKENS = 512  # a document's first tokens, which are used
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ranklet.runtime.options import integer, number
+from ranklet.runtime.ground.options import integer, number
 from ranklet.training.learning.options import CandidateOptions, FieldOptions
 
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import check_integer, check_one_of
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import check_integer, check_one_of
 from ranklet.runtime.rankers.neural_model1 import NeuralModel1Settings
 from ranklet.training.learning.device import full_precision
 from ranklet.training.rankers.neural_model1.options import PARAMETRISATIONS

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import integer, number, one_of, place
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import integer, number, one_of, place
 from ranklet.training.learning.options import (
     NEGATIVES,
     CandidateOptions,

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ranklet.corpus.indexing.translation_tables import Translations, as_table
 from ranklet.corpus.progress import progress
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.lexical.model1 import TranslationTable
 from ranklet.training.rankers.model1.constants import Tables
 from ranklet.training.rankers.neural_model1.network import (

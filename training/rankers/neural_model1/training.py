@@ -20,7 +20,7 @@ from ranklet.corpus.indexing.ragged import packed, padded, rounded, unique_token
 from ranklet.corpus.indexing.translation_tables import background
 from ranklet.corpus.indexing.wordpieces import padding_token, read_tokenizer, special_tokens
 from ranklet.runtime.call.protocol import Retriever
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.neural_model1 import NeuralModel1Settings
 from ranklet.runtime.storage.forward import Forward
 from ranklet.training.checkpoint import Checkpoint

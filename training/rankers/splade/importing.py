@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ranklet.runtime.call.protocol import Role
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.runtime.onnx.encoder import feeds
 from ranklet.runtime.rankers.splade import ENCODER, SPLADESettings
 from ranklet.runtime.text.tokenizing import encode, token_ids

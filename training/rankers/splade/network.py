@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.runtime.rankers.learned_sparse import INPUTS
 from ranklet.runtime.rankers.splade import SPLADESettings
 from ranklet.training.pretrained.backbone import takes_token_types

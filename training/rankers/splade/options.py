@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ranklet.runtime.options import Idle, number, one_of
+from ranklet.runtime.ground.options import Idle, number, one_of
 from ranklet.runtime.rankers.splade import QUERIES
 from ranklet.training.learning.options import HeadOptions, TextPairOptions
 

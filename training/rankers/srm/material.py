@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQueries
 from ranklet.runtime.call.protocol import Role
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.runtime.text.tokenizing import encode, special_ids

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import Idle, integer, number, one_of, options_of, place, switch
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import Idle, integer, number, one_of, options_of, place, switch
 from ranklet.runtime.rankers.srm.settings import LightForm
 from ranklet.training.learning.options import MARGIN, NEGATIVES, TextPairOptions
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ranklet.runtime.options import Idle, check_integer, check_one_of, integer
+from ranklet.runtime.ground.options import Idle, check_integer, check_one_of, integer
 from ranklet.runtime.rankers.tk import ARCHITECTURES, TKSettings
 from ranklet.training.rankers.conformer_kernel.options import TermOptions
 from ranklet.training.rankers.conformer_kernel.sizes import TermSizes

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from ranklet.commands.judge import read_queries
 from ranklet.commands.output import say, show_json
 from ranklet.commands.pages import FORCE, check_page, write_page
-from ranklet.runtime.errors import InputError
-from ranklet.runtime.options import read_names
+from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import read_names
 
 if TYPE_CHECKING:
     from ranklet.corpus.evaluation.agreement import Agreement
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.corpus.evaluation.agreement import Agreement
     from ranklet.corpus.progress import progress
     from ranklet.runtime import load
-    from ranklet.runtime.options import check_whole
+    from ranklet.runtime.ground.options import check_whole
 
     check_whole("-k", options.k, 1)
     if options.html:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from ranklet.corpus.evaluation.agreement import Agreement
-from ranklet.runtime.html import GENERATOR, Markup, element
+from ranklet.runtime.answers.html import GENERATOR, Markup, element
 
 HEAD = ("A", "B", "id", "title")
 

@@ -10,9 +10,9 @@ from ranklet.commands.demo.results import FIRST, conclusion, find_answers
 from ranklet.commands.output import say, show
 from ranklet.commands.rank.answers import as_text
 from ranklet.corpus.collections.collection import Document, write_collection
-from ranklet.export.build import build
 from ranklet.runtime import load
-from ranklet.runtime.console import suggest_command
+from ranklet.runtime.answers.console import suggest_command
+from ranklet.workflows.build import build
 
 WIDTH = 100  # characters of a line of prose
 QUESTION = "run another program and capture its output"  # the one that is explained

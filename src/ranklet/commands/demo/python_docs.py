@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ranklet.corpus.collections.collection import Document, Query, Splits
-from ranklet.runtime.errors import CollectionError
+from ranklet.runtime.ground.errors import CollectionError
 
 # Modules that are wholly or partly written in C, so no source has all of their docstrings.
 EXTENSIONS = (

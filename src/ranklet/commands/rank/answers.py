@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ranklet.runtime.console import printable
+from ranklet.runtime.answers.console import printable
 from ranklet.runtime.hits import in_line
 from ranklet.runtime.syntax.signs import is_sign
 

@@ -8,8 +8,8 @@ from tests.corpus.sources.reading import read, refused, write
 
 from ranklet.corpus.sources.documents import reading
 from ranklet.corpus.sources.documents.reading import READERS
-from ranklet.export.build import build
 from ranklet.runtime import load
+from ranklet.workflows.build import build
 
 
 @pytest.mark.parametrize("suffix", sorted({*READERS} - {".eml", ".mbox"}))

@@ -9,6 +9,7 @@ from tests.corpus.sources.documents.writing import lines, relations, write_pdf, 
 from tests.corpus.sources.reading import read, refused, write
 
 from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.sources.cells import Record
 from ranklet.corpus.sources.documents.sheets import read_rows
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -190,6 +191,7 @@ def test_sheets_of_other_programs_are_read(tmp_path: Path) -> None:
     book.save(tmp_path / "b.xls")
     for name in ("a.ods", "b.xls"):
         (found,) = read_rows(tmp_path / name, header=True)
+        assert isinstance(found, Record)
         assert found.fields == {
             "page": 1, "text": "some words", "day": date(2024, 5, 31), "n": 7, "at": "08:30",
         }  # fmt: skip

@@ -26,11 +26,11 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.stored import StoredVectors
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.dense import Dense, DenseEncoder, DenseSettings
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers.dense import training as dense_training
 

@@ -9,12 +9,12 @@ from tests.damage import Change, change_array, put
 from tests.explanations import check_sums
 from tests.kinds import ROWS, TinyRankers, reranked_by, retrieved_by
 
-from ranklet.runtime.errors import BundleError
-from ranklet.runtime.explanation import ReadSpans
+from ranklet.runtime.answers.explanation import ReadSpans
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.rankers.colbert.ranker import explain_matches
 from ranklet.runtime.rankers.colbert.tokens import Row
+from ranklet.runtime.rankers.verification import verify
 from ranklet.runtime.text.tokenizing import TextToken
-from ranklet.runtime.verification import verify
 
 # Kinds and their rankers whose scores are MaxSim.
 RANKERS = [(kind, name) for kind in ("colbert", "srm") for name in ROWS[kind].rankers]

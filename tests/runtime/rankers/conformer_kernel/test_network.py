@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.runtime.rankers.conformer_kernel.sessions import Fake
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.rankers.conformer_kernel import network as term_network
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, network_scores, scores_of_each
 from ranklet.runtime.storage.forward import Gathered

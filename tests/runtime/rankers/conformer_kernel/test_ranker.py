@@ -17,10 +17,10 @@ from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
 from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 
 NAMES = ("ndrm1", "ndrm2", "ndrm3")

@@ -16,7 +16,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.rankers.cross_encoder.ranker import FLOOR, CrossEncoder, explain_translations
 from ranklet.runtime.rankers.opening import ranker_of
 

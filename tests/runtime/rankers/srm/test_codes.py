@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.rankers.srm.codes import (
     Codes,
     CodeStore,

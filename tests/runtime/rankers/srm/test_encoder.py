@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from ranklet.runtime.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.colbert.settings import OUTPUT
 from ranklet.runtime.rankers.srm.codes import SubEmbeddings

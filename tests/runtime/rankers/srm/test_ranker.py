@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from tests.damage import Change, change_array, put, replace_file
 from tests.kinds import ROWS, TinyRankers, opened, retrieved_by
 
+from ranklet.runtime.answers.explanation import Explanation
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.errors import BundleError
-from ranklet.runtime.explanation import Explanation
+from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.rankers.srm.ranker import LightRanker
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 
 NAMES = tuple(ROWS["srm"].rankers)
 STATIC = ("static", "single_codes", "static_codes", "top1_codes", "idf")

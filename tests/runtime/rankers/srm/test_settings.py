@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.srm.settings import SRMSettings
 
 

@@ -17,7 +17,7 @@ from ranklet.corpus.index import index_bundle
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.importing import read_model

@@ -15,7 +15,7 @@ from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.dense.maxsim import TokenStore, quantise_query
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.encoders.text_pairs import tokenise

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from tests.training.rankers.conformer_kernel.test_network import DOCUMENT, QUERY, model, pairs
 
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.training.checkpoint import read_checkpoint
 from ranklet.training.imported.importing import read_model
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel

@@ -6,7 +6,7 @@ import pytest
 import torch
 from tests.training.rankers.conformer_kernel import authors
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.lexical.bm25 import saturation
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings
 from ranklet.training.learning.device import seeded

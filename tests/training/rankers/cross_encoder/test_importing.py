@@ -12,7 +12,7 @@ from tests.classifiers import INPUTS, LOGITS, change_json, classifier_folder
 from tests.models import CLASSIFIERS, TEXTS, sentence_transformers
 from tokenizers import Tokenizer
 
-from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.ground.errors import InputError, ModelFolderError
 from ranklet.runtime.text.marking import TERMS
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.imported.folder import ModelFolder

@@ -11,7 +11,7 @@ import torch
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
 from ranklet.runtime.text.marking import TERMS
 from ranklet.runtime.text.pairing import Pairing, pair_inputs

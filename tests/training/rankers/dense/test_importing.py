@@ -22,7 +22,7 @@ from tests.models import (
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.ground.errors import InputError, ModelFolderError
 from ranklet.runtime.rankers.dense import DenseEncoder
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import ModelFolder

@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import save_file
 from tests.models import TEXTS, sentence_transformers, tokenizer
 
-from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.ground.errors import InputError, ModelFolderError
 from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import compare
 

@@ -14,7 +14,7 @@ from tests.models import LONGEST, TEXTS, probes, transformer_folder
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
-from ranklet.runtime.errors import ModelFolderError
+from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.training.imported.importing import read_model
 from ranklet.training.rankers.epic import training as epic
 

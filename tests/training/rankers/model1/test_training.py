@@ -5,7 +5,7 @@ import pytest
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQuery
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.training.checkpoint import Checkpoint

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from ranklet.corpus.indexing.translation_tables import as_table
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.neural_model1 import sparsify as sparsifying
 from ranklet.training.rankers.neural_model1.network import Network, NetworkTranslation, NeuralModel1

@@ -10,7 +10,7 @@ import torch
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.lexical.model1 import log_odds, translation_likelihoods
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.forward import Gathered

@@ -18,9 +18,9 @@ from ranklet.corpus.sources.source import Source
 from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime import load
-from ranklet.runtime.errors import InputError, ModelFolderError
+from ranklet.runtime.ground.errors import InputError, ModelFolderError
 from ranklet.runtime.rankers.splade import SPLADE
-from ranklet.runtime.verification import verify
+from ranklet.runtime.rankers.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import LARGEST, compare

@@ -10,7 +10,7 @@ from tests.kinds import TinyRankers
 from torch.nn.functional import mse_loss
 
 from ranklet.corpus.collections.splits import read_split
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.rankers.colbert.network import max_sim
 from ranklet.training.rankers.srm import training as srm

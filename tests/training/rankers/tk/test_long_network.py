@@ -8,7 +8,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.training.learning.device import seeded
 from ranklet.training.rankers.tk.long_network import LongTransformerKernel, chunk_terms
 from ranklet.training.rankers.tk.options import TKNetwork

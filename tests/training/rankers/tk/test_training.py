@@ -7,7 +7,7 @@ from tests.kinds import TinyRankers, tiny_options
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import read_split
-from ranklet.runtime.errors import InputError
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.tk import ARCHITECTURES
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.learning.device import seeded

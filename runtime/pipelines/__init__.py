@@ -1,0 +1,1 @@
+"""A pipeline, stage by stage, what metadata add to its scores, and what these say of relevance."""

@@ -1,0 +1,153 @@
+"""How likely a hit answers its query: a logistic model of numbers that every ranking has.
+
+A score says which document is better, and not whether one is good. How far it lies above the scores
+of other candidates does, and it is comparable between queries and collections.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log1p
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ranklet.runtime.ground.errors import BundleError
+
+DEPTH = 100  # best scores of a ranker that a hit's is compared with
+NUMBERS = ("score", "distance", "lead")  # that `evidence` returns for each ranker
+_TINY = 1e-12  # the least variance of scores
+# A distance and a lead of more standard deviations, as of the only text with a word, say no more.
+_MOST = np.array([np.inf, 7.0, 3.0])
+MAX_CALIBRATIONS = 100  # a bound for hostile manifests
+MAX_WEIGHT = 1e3
+
+
+def evidence(
+    scores: NDArray[np.float64], positions: NDArray[np.intp], *, padded: bool = False
+) -> NDArray[np.float64]:
+    """Return what a ranker's scores say of some candidates, (positions, `NUMBERS`).
+
+    These are the score itself; its distance from the mean of the best `DEPTH` scores, in their
+    standard deviations, at most 7; and its lead, which is the distance from the best score, or for
+    the best candidate from the second, at most 3.
+
+    Args:
+        scores: of all candidates, scaled so that they are comparable, (candidates,).
+        positions: of the candidates in question.
+        padded: whether documents that are no candidates have the score 0, so that a few candidates
+            stand out from these.
+
+    >>> evidence(np.array([1.0, 3.0, 2.0]), np.array([1, 2])).round(2).tolist()
+    [[3.0, 1.22, 1.22], [2.0, 0.0, -1.22]]
+    """
+    best = np.sort(scores)[-DEPTH:]
+    count = DEPTH if padded else len(best)
+    mean = float(best.sum()) / count
+    spread = max(float(best @ best) / count - mean * mean, _TINY) ** 0.5
+    first, own = best[-1], scores[positions]
+    second = best[-2] if len(best) > 1 else 0.0 if padded else first
+    numbers = np.empty((len(own), len(NUMBERS)))
+    numbers[:, 0], numbers[:, 1], numbers[:, 2] = own, own - mean, own - first
+    numbers[own == first, 2] = first - second
+    numbers[:, 1:] /= spread
+    return np.clip(numbers, -_MOST, _MOST)
+
+
+def length(words: int) -> float:
+    """Return the number that says how long a query of so many words is, without its stop words.
+
+    >>> length(0), round(length(3), 2)
+    (0.0, 1.39)
+    """
+    return log1p(words)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What makes a probability of a query's `length` and of `evidence`.
+
+    Attributes:
+        rankers: the names of a pipeline's rankers, in the order of their use.
+        weights: the constant, that of the query's length, and one per ranker and number of
+            `NUMBERS`.
+        queries: judged queries that it was fitted on; 0 if it comes with ranklet.
+    """
+
+    rankers: tuple[str, ...]
+    weights: tuple[float, ...]
+    queries: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        rankers, weights = list(self.rankers), list(self.weights)
+        return {"rankers": rankers, "weights": weights, "queries": self.queries}
+
+    @classmethod
+    def from_json(cls, raw: object, where: str) -> "Calibration":
+        """Read and check a calibration.
+
+        Raises:
+            BundleError: it is none; the message contains `where`.
+        """
+        if not isinstance(raw, Mapping) or raw.keys() != {"rankers", "weights", "queries"}:
+            raise BundleError(f"{where} must have rankers, weights and queries, not {raw!r:.80}")
+        rankers, weights, queries = raw["rankers"], raw["weights"], raw["queries"]
+        if not isinstance(rankers, list) or not all(isinstance(each, str) for each in rankers):
+            raise BundleError(f"{where}: rankers must be a list of names, not {rankers!r:.80}")
+        count = 2 + len(NUMBERS) * len(rankers)
+        if not isinstance(weights, list) or len(weights) != count or not all(
+            type(each) in (int, float) and abs(each) <= MAX_WEIGHT for each in weights
+        ):  # fmt: skip
+            raise BundleError(
+                f"{where}: weights must be {count} numbers up to {MAX_WEIGHT:g}, not "
+                f"{weights!r:.80}"
+            )
+        if type(queries) is not int or queries < 0:
+            raise BundleError(f"{where}: queries must be a whole number, not {queries!r:.80}")
+        return cls(tuple(rankers), tuple(map(float, weights)), queries)
+
+
+# Fitted on collections of questions, titles and claims, half of them without an answer
+# (`python -m benchmarks relevance`), by what a pipeline's rankers compare. Those of vectors do not
+# know the query's length, because `relevance_vectors` has not run since.
+SHIPPED: Mapping[tuple[str, ...], tuple[float, ...]] = MappingProxyType(
+    {
+        ("words",): (-6.312, 0.513, 2.5, 0.544, 0.448),
+        ("vectors",): (-5.844, 0.0, 0.0, 0.991, 0.323),
+        ("words", "vectors"): (-4.141, 0.0, 2.0, 0.189, 0.389, 0.0, 0.293, 0.341),
+    }
+)
+
+
+def calibration_of(
+    rankers: Sequence[str], compared: Sequence[str], own: Sequence[Calibration]
+) -> Calibration | None:
+    """Return what makes probabilities of a pipeline's scores; None if that is not known.
+
+    Args:
+        rankers: the names of the pipeline's rankers, in the order of their use.
+        compared: what they compare, words or vectors.
+        own: the calibrations of the bundle.
+    """
+    for each in own:
+        if each.rankers == tuple(rankers):
+            return each
+    weights = SHIPPED.get(tuple(compared))
+    return None if weights is None else Calibration(tuple(rankers), weights)
+
+
+def chances(numbers: NDArray[np.float64], weights: Sequence[float]) -> NDArray[np.float64]:
+    """Return 1 / (1 + e^−x) of x = constant + Σ weight · number, (candidates,).
+
+    >>> chances(np.array([[0.0], [2.0], [1e9]]), (0.0, 1.0)).round(4).tolist()
+    [0.5, 0.8808, 1.0]
+
+    Args:
+        numbers: the query's `length`, and `evidence` of all rankers side by side,
+            (candidates, 1 + rankers · `NUMBERS`).
+        weights: as in `Calibration`.
+    """
+    logits = numbers @ np.array(weights[1:]) + weights[0]
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits, -50, 50))), np.float64)

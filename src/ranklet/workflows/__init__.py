@@ -1,0 +1,1 @@
+"""What conducts whole jobs: building, learning, tables of queries, feeds, kept proofs."""

@@ -1,7 +1,0 @@
-from ranklet.runtime.html import Markup, element
-
-
-def test_elements_escape_what_is_no_markup() -> None:
-    assert (
-        element("p", "<b>", Markup("<i>"), title='"<') == '<p title="&quot;&lt;">&lt;b&gt;<i></p>'
-    )
