@@ -136,17 +136,21 @@ class Room:
         Raises:
             RequestError: 413: there is less.
         """
-        waiting: list[Any] = [value]
+        size, waiting = 0, list[Any]([value])
         while waiting:
             each = waiting.pop()
-            if isinstance(each, dict):
-                self.take(2 + sum(map(len, each)) + 4 * len(each))
+            kind = type(each)
+            if kind is str:
+                size += len(each) + 2
+            elif kind is dict:
+                size += 2 + 4 * len(each) + sum(map(len, each))
                 waiting += each.values()
-            elif isinstance(each, list):
-                self.take(2 + len(each))
+            elif kind is list:
+                size += 2 + len(each)
                 waiting += each
             else:
-                self.take(len(each) + 2 if isinstance(each, str) else 1)
+                size += 1
+        self.take(size)
         return value
 
     def full(self) -> RequestError:

@@ -1,6 +1,6 @@
 """Metadata and answers as JSON values."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -20,19 +20,28 @@ class Shown(Protocol):
     PERHAPS: ClassVar[tuple[str, ...]]
 
 
-def to_values(thing: Shown, without: Iterable[str] = ()) -> dict[str, Any]:
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
+
+def to_values(thing: Shown, without: Sequence[str] = ()) -> dict[str, Any]:
     """Return the JSON values of what has such a form, perhaps without some."""
-    left = {*without}
-    values = {name: plain_value(getattr(thing, name)) for name in thing.ALWAYS if name not in left}
+    values = {
+        name: plain_value(getattr(thing, name)) for name in thing.ALWAYS if name not in without
+    }
     for name in thing.PERHAPS:
-        value = None if name in left else plain_value(getattr(thing, name))
-        if not (value is None or value is False or value in ([], {})):
-            values[name] = value
+        if name not in without:
+            value = getattr(thing, name)
+            if type(value) not in _SCALARS:
+                value = plain_value(value) or None
+            if value is not None and value is not False:
+                values[name] = value
     return values
 
 
 def plain_value(value: object) -> Any:
     """Return a JSON value: of a date an ISO 8601 string, and of an answer its own form."""
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):
