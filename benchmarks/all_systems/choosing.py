@@ -19,7 +19,7 @@ from ranklet.workflows.learn.weighing import Material, Step, read_pools, rerank_
 MEASURE = "MRR@10"
 SCORING = (
     *(f"runtime/{name}" for name in ("call", "dense", "execution", "lexical", "onnx")),
-    *(f"runtime/{name}" for name in ("pipeline.py", "rankers", "text")),
+    *(f"runtime/{name}" for name in ("pipelines", "rankers", "text")),
     "benchmarks/all_systems/pipelines.py",
 )
 CODE = (

@@ -162,7 +162,7 @@ def _documents(
 
 
 def _plain(found: Learned, bundle: Path, kept: list[JudgedQuery]) -> dict[str, Any]:
-    base, chosen = found.rows[0], found.kept or found.rows[0]
+    chosen = found.kept or found.rows[0]
     before, after = (
         evaluate(load(path), kept, {"default": None}, measures=[MEASURE], depth=100)[0].values
         for path in (bundle, found.target or bundle)
@@ -175,8 +175,6 @@ def _plain(found: Learned, bundle: Path, kept: list[JudgedQuery]) -> dict[str, A
         "gain": list(interval(after[MEASURE], before[MEASURE])),
         "members": chosen.name if found.target else f"nothing was written: {found.why}",
         "minutes": found.minutes,
-        "memory": found.memory,
-        "ms": [base.cost.p95, chosen.cost.p95],
         "skipped": {**found.untrained, **found.skipped},
     }
 
