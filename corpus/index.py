@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ranklet.corpus.building.default_fusion import FUSION, FusionOptions
-from ranklet.corpus.building.folder import needs_of, write_indexed
+from ranklet.corpus.building.folder import list_needs, write_indexed
 from ranklet.corpus.building.packages import check_packages
 from ranklet.corpus.building.writer import BundleWriter, check_source
 from ranklet.corpus.distributed.cluster import connected
@@ -19,7 +19,7 @@ from ranklet.corpus.languages.options import TextOptions
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.options import check_type
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.ranking import load
@@ -28,7 +28,7 @@ from ranklet.runtime.storage.address import BundleLike
 _log = logging.getLogger(__name__)
 
 
-@hinted()
+@hint_packages()
 def index_bundle(
     source: BundleLike,
     collection: Documents,
@@ -75,7 +75,7 @@ def index_bundle(
         if not rankers:
             raise BuildError(f"the bundle {str(source)!r} has no ranker to index for")
         warn_if_none_retrieves(rankers)
-        words = words or words_of(bundle.manifest)
+        words = words or list_words(bundle.manifest)
         check_type("words", words, TextOptions)
         if cluster is None:
             check_packages(bundle.manifest)
@@ -85,13 +85,13 @@ def index_bundle(
                 keep_metadata=True,
                 options=words,
                 when_read=writer.compress_early,
-                **needs_of(bundle),
+                **list_needs(bundle),
             )
         else:
             given = Shards(collection)
             folder = writer.resume_folder
             analysed = analysed_on(cluster, given, bundle, folder, titles=titles, words=words)
-        check_columns(analysed.metadata, needs_of(bundle)["columns"])
+        check_columns(analysed.metadata, list_needs(bundle)["columns"])
         provenance = {"collection": {"name": collection.name, "titles": titles}}
         write_indexed(
             bundle, analysed, writer, collection.splitting, provenance, fusion, collection.types
@@ -99,7 +99,7 @@ def index_bundle(
     return load(Path(target))
 
 
-def words_of(manifest: Manifest) -> TextOptions:
+def list_words(manifest: Manifest) -> TextOptions:
     """Return how the words of a collection are read for a bundle, unless others are chosen."""
     return TextOptions.of(manifest.languages, manifest.normaliser)
 

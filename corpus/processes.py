@@ -103,7 +103,7 @@ def one_pool() -> Iterator[None]:
             _pool.reset(token)
 
 
-def blocks_of(strings: Iterable[bytes]) -> Iterator[Block]:
+def cut_blocks(strings: Iterable[bytes]) -> Iterator[Block]:
     """Yield successive strings in blocks of some size, the last of which may be empty."""
     block, size = Block(), 0
     for string in strings:

@@ -22,8 +22,8 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry, check_name
 from ranklet.runtime.ground.errors import BundleError, ModelFolderError
-from ranklet.runtime.ground.extras import hinted
-from ranklet.runtime.ground.options import allowed_values, check_one_of, check_type
+from ranklet.runtime.ground.extras import hint_packages
+from ranklet.runtime.ground.options import check_one_of, check_type, list_allowed
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.text.names import ENGLISH, STEM
@@ -37,7 +37,7 @@ EXPORTING = "exporting and verifying rankers"  # a step of a progress bar
 _log = logging.getLogger(__name__)
 
 
-@hinted(lambda: "export")
+@hint_packages(lambda: "export")
 def export_bundle(
     checkpoints: Mapping[str, Checkpoint | Path],
     target: str | Path,
@@ -178,8 +178,7 @@ def own_settings(
                 f"the kinds are {', '.join(kinds.values())}"
             )
         allowed = {
-            name: allowed_values(ranker_module(kinds[name]).SETTINGS()).get(key, ())
-            for name in able
+            name: list_allowed(ranker_module(kinds[name]).SETTINGS()).get(key, ()) for name in able
         }
         refusing = [name for name in able if allowed[name] and value not in allowed[name]]
         if len(refusing) == len(able):

@@ -8,7 +8,7 @@ from ranklet.export.jobs import ExportJob
 from ranklet.export.proof.as_others import AsOthers
 from ranklet.export.query_side import QueryTables
 from ranklet.runtime.bundles.manifest import RankerEntry
-from ranklet.runtime.ground.options import Option, options_of
+from ranklet.runtime.ground.options import Option, list_options
 from ranklet.runtime.kinds import KINDS, ranker_module
 
 
@@ -44,12 +44,12 @@ def exporter(kind: str) -> Exporter:
     return own
 
 
-def exported_settings() -> dict[str, dict[str, Option]]:
+def list_export_settings() -> dict[str, dict[str, Option]]:
     """Return the settings that an export may change, by name; each maps kinds to their options."""
     found: dict[str, dict[str, Option]] = {}
     for kind in KINDS:
         declared = {
-            each.path[0]: each.option for each in options_of(ranker_module(kind).SETTINGS())
+            each.path[0]: each.option for each in list_options(ranker_module(kind).SETTINGS())
         }
         for name in exporter(kind).settings:
             found.setdefault(name, {})[kind] = declared[name]

@@ -9,13 +9,13 @@ import sys
 
 from ranklet.runtime.answers.console import printable
 from ranklet.runtime.ground.errors import RankletError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 
 
 def main() -> int:
     """Serve until SIGTERM or SIGINT. Return 1 if a setting cannot be used."""
     try:
-        with hinted():
+        with hint_packages():
             from ranklet.handlers.server.settings import ServerSettings
             from ranklet.handlers.server.uvicorn_server import serve
         serve(ServerSettings.from_environment())

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ranklet.runtime.ground.errors import BundleError, RemoteError
-from ranklet.runtime.storage.address import shown_in
+from ranklet.runtime.storage.address import hide_secrets
 
 # The field in which Google Cloud's logging expects the trace of a line.
 TRACE = "logging.googleapis.com/trace"
@@ -26,7 +26,7 @@ def write(severity: str, message: str, **fields: Any) -> None:
     """Write one line."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     line = {"severity": severity, "time": now, "message": message, **fields}
-    text = _NO_ASCII.sub(_escaped, shown_in(_ENCODER.encode(line)))
+    text = _NO_ASCII.sub(_escaped, hide_secrets(_ENCODER.encode(line)))
     # The log's reader may be gone, or there never was one; answers go on.
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.buffer.write(text.encode() + b"\n")
@@ -41,7 +41,7 @@ def _escaped(match: re.Match[str]) -> str:
     return match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1]
 
 
-def stack_of(error: BaseException) -> str:
+def describe_stack(error: BaseException) -> str:
     """Return where an error and its causes were raised, and messages that quote no request."""
     import traceback  # takes long, and few requests fail
 

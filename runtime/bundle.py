@@ -21,7 +21,7 @@ from ranklet.runtime.asks import (
     check_query,
     own_documents,
 )
-from ranklet.runtime.bundles.files import BundleFiles, Check, additions_of, stamp_of
+from ranklet.runtime.bundles.files import BundleFiles, Check, locate_additions, stamp_additions
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.ground.lists import as_list
@@ -775,11 +775,11 @@ class Bundle(os.PathLike[str]):
             TooManySpansError: its words stand at more than `most` places.
         """
         from ranklet.runtime.answers.highlight import spans
-        from ranklet.runtime.text.ranked import ranked_part
+        from ranklet.runtime.text.ranked import cut_ranked_part
 
         if hit.explanation is None:
             raise InputError("this hit has no explanation; rank with explain=True")
-        text, offset = ranked_part(hit.title, hit.text, self.titles)
+        text, offset = cut_ranked_part(hit.title, hit.text, self.titles)
         return [span.shifted(offset) for span in spans(hit.explanation, text, self.analysis, most)]
 
     def marks(
@@ -813,7 +813,7 @@ class Bundle(os.PathLike[str]):
         analysis = self.files.analyzer.begin() if self.manifest.documents else None
         plain = ((query[begin:end], word, word) for begin, end, word in placed_words(query))
         texts, missing = [each.whole for each in hits], dict[str, MissingWord]()
-        for typed, word, lemma in plain if analysis is None else analysis.asked_words(query):
+        for typed, word, lemma in plain if analysis is None else analysis.read_query_words(query):
             places = self._common_words(typed, stored=True)
             if lemma not in missing and not any(map(places, texts)):
                 missing[lemma] = MissingWord(typed, lemma, self._search.frequency(word))
@@ -821,9 +821,9 @@ class Bundle(os.PathLike[str]):
 
     def analysis(self, field: str) -> "Analysis":
         """Return an analysis for a field of an explanation."""
-        from ranklet.runtime.rankers.opening import analysis_of
+        from ranklet.runtime.rankers.opening import make_field_analysis
 
-        return analysis_of(self.files, field)
+        return make_field_analysis(self.files, field)
 
     @short_tracebacks
     def features(
@@ -861,9 +861,9 @@ def _typed(query: "str | Query", ask: Ask) -> "str | Query":
     """Return what a person typed as a query; a plain text needs no reading."""
     if isinstance(query, str) and not ask.syntax and not ask.typos and ask.fields is None:
         return query
-    from ranklet.runtime.syntax.query_syntax import typed_query
+    from ranklet.runtime.syntax.query_syntax import read_typed_query
 
-    return typed_query(query, syntax=ask.syntax, typos=ask.typos, fields=ask.fields)
+    return read_typed_query(query, syntax=ask.syntax, typos=ask.typos, fields=ask.fields)
 
 
 def open_search(files: BundleFiles, before: "LocalSearch | None" = None) -> "LocalSearch":
@@ -879,9 +879,9 @@ def open_search(files: BundleFiles, before: "LocalSearch | None" = None) -> "Loc
     """
     from ranklet.runtime.search.local import LocalSearch  # one in Milvus needs another
 
-    folder = additions_of(files.path)
+    folder = locate_additions(files.path)
     while True:
-        if not files.is_remote and not stamp_of(folder):
+        if not files.is_remote and not stamp_additions(folder):
             return LocalSearch(files)
         from ranklet.runtime.bundles.additions import read_additions  # few bundles have any
         from ranklet.runtime.search.segments import PartedSearch
@@ -903,12 +903,12 @@ def open_version(search: "LocalSearch", version: int) -> "LocalSearch":
         search: the bundle's, whose parts are used again.
         version: the number of the version.
     """
-    from ranklet.runtime.bundles.additions import version_of
+    from ranklet.runtime.bundles.additions import open_earlier
     from ranklet.runtime.search.local import LocalSearch
     from ranklet.runtime.search.port import Earlier
     from ranklet.runtime.search.segments import PartedSearch
 
-    files, additions = version_of(search.files, version)
+    files, additions = open_earlier(search.files, version)
     is_base = additions.is_empty
     opened = LocalSearch(files) if is_base else PartedSearch(files, additions, search)
     opened.at = Earlier(search.files.path, version)

@@ -406,9 +406,9 @@ class Ranking(Sequence[Hit]):
         Raises:
             MissingPackageError: pandas is not installed.
         """
-        from ranklet.runtime.ground.extras import hinted
+        from ranklet.runtime.ground.extras import hint_packages
 
-        with hinted():
+        with hint_packages():
             import pandas as pd
         if self.hits:
             return pd.DataFrame(self.columns())

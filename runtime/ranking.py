@@ -12,7 +12,7 @@ import numpy as np
 
 from ranklet.runtime.asks import Ask, ContextAsk, asking
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.files import Check, stamp_beside, stamp_of_bundle
+from ranklet.runtime.bundles.files import Check, stamp_beside, stamp_bundle
 from ranklet.runtime.ground.errors import InputError, RemoteError
 from ranklet.runtime.ground.lists import as_list
 from ranklet.runtime.ground.options import DEVICES, check_one_of
@@ -98,7 +98,7 @@ def load(
         collection = milvus_located(collection)
     path = located(bundle)
     key = (path, device, strict, collection, None if cache is None else Path(cache).absolute())
-    stamp, entry = stamp_of_bundle(path), _loaded.get(key)
+    stamp, entry = stamp_bundle(path), _loaded.get(key)
     if entry is not None and check == "fast" and not entry.is_stale(stamp):
         entry.asked = monotonic()
         return entry.bundle

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.bundles.manifest import MANIFEST, sealed
+from ranklet.runtime.bundles.manifest import MANIFEST, seal_manifest
 
 Change = Callable[[NDArray[Any]], NDArray[Any]]
 
@@ -19,7 +19,7 @@ def change_manifest(bundle: Path, change: Callable[[dict[str, Any]], object]) ->
     path = bundle / MANIFEST
     manifest = json.loads(path.read_text("utf-8"))
     change(manifest)
-    path.write_text(sealed(manifest), "utf-8")
+    path.write_text(seal_manifest(manifest), "utf-8")
     return bundle
 
 

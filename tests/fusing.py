@@ -20,7 +20,8 @@ def fused(
 ) -> Path:
     """Write a bundle with a pipeline ``linear`` more, which is its default."""
     bundle = Bundle(source)
-    pipelines = bundle.manifest.pipelines | {"linear": weighed(bundle, rankers, queries).pipeline}
+    learned = weighed(bundle, rankers, queries).pipeline
+    pipelines = {**bundle.manifest.pipelines, "linear": learned}
     with BundleWriter(target) as writer:
         writer.copy(bundle.files)
         return writer.finish(

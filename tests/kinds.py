@@ -28,7 +28,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.protocol import Ranker
 from ranklet.runtime.rankers.cross_encoder.ranker import CrossEncoderSettings
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.rankers.conformer_kernel.sizes import Network
 from ranklet.training.rankers.tk.options import TKNetwork
@@ -189,7 +189,7 @@ R = TypeVar("R", bound=Ranker)
 
 def opened(path: Path, name: str, ranker_class: type[R]) -> R:
     """Return a ranker of a bundle, which must be of this class."""
-    ranker = ranker_of(BundleFiles(path, device="cpu"), name)
+    ranker = open_ranker(BundleFiles(path, device="cpu"), name)
     assert isinstance(ranker, ranker_class)
     return ranker
 

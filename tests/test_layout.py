@@ -18,7 +18,7 @@ from ranklet.export.exporter import Exporter, exporter
 from ranklet.runtime.call.protocol import Ranker, Retriever
 from ranklet.runtime.ground.errors import RankletError
 from ranklet.runtime.kinds import KINDS, ranker_module
-from ranklet.training.imported.importing import forms_of
+from ranklet.training.imported.importing import list_forms
 
 INNER = ("commands", "integrations", "workflows")  # what src/ranklet has itself
 
@@ -50,8 +50,8 @@ def test_kinds_that_import_models_say_which() -> None:
         path.parent.name for path in (ROOT / "training/rankers").glob("*/importing.py")
     }
     for kind in having:
-        assert {form.kind for form in forms_of(kind)} == {kind}
-        assert forms_of(kind)[0].settings == {}  # the first fits every checkpoint of the kind
+        assert {form.kind for form in list_forms(kind)} == {kind}
+        assert list_forms(kind)[0].settings == {}  # the first fits every checkpoint of the kind
 
 
 @pytest.mark.parametrize("kind", ["../evil", "os", "", "__init__"])
@@ -162,8 +162,8 @@ def test_only_a_kind_imports_its_modules(graph: Graph) -> None:
         f"{module} imports {imported}"
         for module, imports in graph.items()
         for imported in sorted(imports)
-        if (kind := kind_of(imported))
-        and kind not in {kind_of(module), *BUILT_ON.get(kind_of(module), ())}
+        if (kind := detect_kind(imported))
+        and kind not in {detect_kind(module), *BUILT_ON.get(detect_kind(module), ())}
         # Training takes its negatives from BM25.
         and imported != "ranklet.runtime.rankers.bm25"
     ]
@@ -186,7 +186,7 @@ def test_no_code_outside_of_a_kind_names_it() -> None:
         for top in (*LAYERS, *(f"src/ranklet/{folder}" for folder in INNER))
         for path in sorted((ROOT / top).rglob("*.py"))
         if not (place := path.relative_to(ROOT).as_posix()).startswith(NAMING)
-        and not kind_of("ranklet." + place.removesuffix(".py").replace("/", "."))
+        and not detect_kind("ranklet." + place.removesuffix(".py").replace("/", "."))
         for node in strings(ast.parse(path.read_text("utf-8")))
         if name.search(str(node.value))
     ]
@@ -203,7 +203,7 @@ def strings(tree: ast.Module) -> list[ast.Constant]:
     ]
 
 
-def kind_of(module: str) -> str:
+def detect_kind(module: str) -> str:
     """Return the kind that a module belongs to; empty for a module that none owns."""
     parts = module.split(".")
     owned = len(parts) > 3 and parts[2] == "rankers" and parts[3] in KINDS

@@ -49,7 +49,7 @@ def has_state(folder: Path) -> bool:
     return False
 
 
-def digest_of(collection: Collection, *queries: JudgedQueries) -> str:
+def compute_digest(collection: Collection, *queries: JudgedQueries) -> str:
     """Return a text that changes whenever the judged queries or the documents do."""
     found = hashlib.sha256(json.dumps(queries).encode())
     for document in collection.documents():

@@ -32,7 +32,7 @@ def counts(documents: int, queries: Sized, dev: Sized) -> dict[str, int]:
     return {"documents": documents, "queries": len(queries), "tuning_queries": len(dev)}
 
 
-def comparison_of(
+def describe_comparison(
     lists: Lists,
     before: float | None,
     after: float,
@@ -53,7 +53,7 @@ def comparison_of(
     return {**lists._asdict(), "before": before, "after": after, "baseline": baseline, **own}
 
 
-def rows_of(comparison: Mapping[str, Any]) -> list[tuple[str, float]]:
+def make_rows(comparison: Mapping[str, Any]) -> list[tuple[str, float]]:
     """Return name and value of BM25, before training and after training, as far as they exist."""
     rows = [
         (comparison["baseline"], comparison["bm25"]),
@@ -66,13 +66,13 @@ def rows_of(comparison: Mapping[str, Any]) -> list[tuple[str, float]]:
 def table(comparison: Mapping[str, Any]) -> str:
     """Return the comparison as lines of text.
 
-    >>> print(table(comparison_of(Lists("MRR@10", 7, 0.5), 0.25, 0.75)))
+    >>> print(table(describe_comparison(Lists("MRR@10", 7, 0.5), 0.25, 0.75)))
     MRR@10, 7 queries
       BM25             0.5000
       before training  0.2500
       after training   0.7500
     """
-    rows = rows_of(comparison)
+    rows = make_rows(comparison)
     width = max(len(name) for name, _ in rows)
     lines = [f"  {name:{width}}  {value:.4f}" for name, value in rows]
     count = comparison["queries"]
@@ -87,7 +87,7 @@ def summary(training: Mapping[str, Any]) -> str:
 
     >>> lists = Lists("MRR@10", 1, 0.5)
     >>> report = {"steps": 300, "seconds": 61.2, "evaluation_seconds": 9, "stopped_by": "time"}
-    >>> print(summary({"comparison": comparison_of(lists, 0.25, 0.75), **report}))
+    >>> print(summary({"comparison": describe_comparison(lists, 0.25, 0.75), **report}))
     300 steps in 1:01, ended by time; evaluations took 0:09
     MRR@10, 1 query
       BM25             0.5000

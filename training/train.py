@@ -12,7 +12,7 @@ from ranklet.training.kept_state import STATE
 from ranklet.training.learning.options import TrainingOptions
 
 
-def options_of_kind(kind: str) -> type[Any]:
+def load_options(kind: str) -> type[Any]:
     """Return the dataclass of a kind's options."""
     options: type[Any] = import_module(f"ranklet.training.rankers.{kind}.options").Options
     return options
@@ -33,7 +33,7 @@ def train(
         collection: with the documents.
         queries: to learn from.
         dev: to tune on.
-        options: an instance of `options_of_kind`.
+        options: an instance of `load_options`.
         state: folder of a network's training, which goes on from what is there; None for none.
     """
     if state is not None and isinstance(options, TrainingOptions):

@@ -111,7 +111,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
     alone = {name: BundleFiles(exported(scope, study, name)) for name in used}
 
     def kept(names: Sequence[str], prefix: str, build: Callable[[Path], object]) -> Path:
-        digests = [digest_of(alone[name], [name]) for name in names]
+        digests = [compute_digest(alone[name], [name]) for name in names]
         code = _code(used[name] for name in names)
         return scope.place.keep(prefix, build, code, " ".join([*digests, texts]))
 
@@ -131,7 +131,7 @@ def bundle_of(scope: Scope, study: str) -> Path:
     return kept(list(used), slug(scope.name, study, "ranklet"), partial(write_joined, parts))
 
 
-def needed_files(bundle: BundleFiles, rankers: Mapping[str, Reads]) -> list[str]:
+def list_needed_files(bundle: BundleFiles, rankers: Mapping[str, Reads]) -> list[str]:
     """Return the files of a bundle that some rankers need to rank its collection.
 
     Of the variants of a network only the one that is served counts, and none where no network runs
@@ -162,12 +162,12 @@ def needed_files(bundle: BundleFiles, rankers: Mapping[str, Reads]) -> list[str]
 
 
 def megabytes(bundle: BundleFiles, rankers: Mapping[str, Reads]) -> float:
-    """Return the size of `needed_files` in 10⁶ bytes."""
+    """Return the size of `list_needed_files` in 10⁶ bytes."""
     files = bundle.manifest.files
-    return sum(files[name].bytes for name in needed_files(bundle, rankers)) / 1e6
+    return sum(files[name].bytes for name in list_needed_files(bundle, rankers)) / 1e6
 
 
-def digest_of(bundle: BundleFiles, rankers: Iterable[str]) -> str:
+def compute_digest(bundle: BundleFiles, rankers: Iterable[str]) -> str:
     """Return a digest of what some rankers of a bundle rank with."""
     folders = tuple(f"rankers/{name}/" for name in sorted(rankers))
     told = [

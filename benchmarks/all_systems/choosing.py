@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from benchmarks.all_systems.bundles import Scope, bundle_of, digest_of, searched_in, slug
+from benchmarks.all_systems.bundles import Scope, bundle_of, compute_digest, searched_in, slug
 from benchmarks.all_systems.pipelines import BEST, CROSS, System
 from benchmarks.all_systems.studies import BM25, Reads
 from benchmarks.harness.remembering import Memory, remember
@@ -35,7 +35,7 @@ def best_pipelines(scope: Scope, study: str) -> list[System]:
     files = BundleFiles(bundle_of(scope, study))
     here = searched_in(scope, study)
     used, pairs = scope.rankers_of(study), scope.studies[study].pairs
-    told = [digest_of(files, used), [list(each) for each in here.held_out], pairs]
+    told = [compute_digest(files, used), [list(each) for each in here.held_out], pairs]
     digest = sha256(json.dumps(told).encode()).hexdigest()[:12]
 
     def build(target: Path) -> None:

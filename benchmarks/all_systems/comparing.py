@@ -81,13 +81,13 @@ def p_holm(found: Studied, measure: str, base: str) -> dict[str, tuple[float, fl
         return {}
     chosen = {each.name for each in found.systems if each.chosen}
     others = [name for name in found.values if name != base and (base == BASE or name in chosen)]
-    pairs = [paired(found, name, base, measure) for name in others]
+    pairs = [pair_scores(found, name, base, measure) for name in others]
     corrected = holm([paired_t_test(*each) for each in pairs])
     gains = [float((first - second).mean()) for first, second in pairs]
     return dict(zip(others, zip(gains, corrected, strict=True), strict=True))
 
 
-def paired(
+def pair_scores(
     found: Studied, first: str, second: str, measure: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the values of two systems on the queries that both have."""
@@ -110,7 +110,7 @@ def goals(found: Mapping[str, Studied]) -> list[str]:
     lines = []
     for reads, (study, least) in LEAST.items():
         if study in found and BEST[reads] in found[study].values:
-            values = paired(found[study], BEST[reads], BASE, RANKED_BY)
+            values = pair_scores(found[study], BEST[reads], BASE, RANKED_BY)
             reached = ratio(*values)
             lines.append(
                 f"- Goal: {BEST[reads]}, {study}, {RANKED_BY} ≥ {least:.2f} × BM25's, "
@@ -130,7 +130,7 @@ def _above(found: Mapping[str, Studied], reads: Reads, base: str) -> str:
         tested = p_holm(each, RANKED_BY, base).get(BEST[reads])
         if tested is None:
             continue
-        gain = interval(*paired(each, BEST[reads], base, RANKED_BY))
+        gain = interval(*pair_scores(each, BEST[reads], base, RANKED_BY))
         met &= tested[0] > 0 and tested[1] < STRICT
         parts.append(f"{study} {gain}, p = {tested[1]:.2g}")
     if not parts:

@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.all_systems.bundles import Scope, bundle_of, digest_of, exported, searched_in, slug
+from benchmarks.all_systems.bundles import (
+    Scope,
+    bundle_of,
+    compute_digest,
+    exported,
+    searched_in,
+    slug,
+)
 from benchmarks.all_systems.choosing import SCORING, best_pipelines
 from benchmarks.all_systems.comparing import Studied, Values
 from benchmarks.all_systems.pipelines import CROSS, System, alone, hybrids
@@ -67,12 +74,13 @@ def studied(scope: Scope, study: str, *, fused: bool = True) -> Studied:
         systems = [*alone(used), *hybrids(runtime.load(path, device="cpu"), used), *chosen]
         memory: Memory = {}
         values = {
-            each.name: values_of(scope, study, path, each, here.queries, memory) for each in systems
+            each.name: list_values(scope, study, path, each, here.queries, memory)
+            for each in systems
         }
     return Studied(len(here.passages), len(here.queries), len(here.held_out), systems, values)
 
 
-def values_of(
+def list_values(
     scope: Scope,
     study: str,
     path: Path,
@@ -88,7 +96,7 @@ def values_of(
     pairs, count = system.reads == Reads.PAIRS, len(queries)
     read = evenly(count, scope.studies[study].read if pairs else count)
     queries = [queries[at] for at in read]
-    digest = digest_of(BundleFiles(path), system.pipeline.rankers)
+    digest = compute_digest(BundleFiles(path), system.pipeline.rankers)
     told: list[Any] = [digest, system.pipeline.to_json(), [list(each) for each in queries]]
     key = sha256(json.dumps(told).encode()).hexdigest()[:16]
 

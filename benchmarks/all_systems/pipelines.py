@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.all_systems.studies import BM25, Ranker, Reads
-from ranklet.corpus.building.default_fusion import shares_of, spreads_of, weights_of
+from ranklet.corpus.building.default_fusion import compute_shares, measure_spreads, take_weights
 from ranklet.corpus.building.default_pipelines import RERANKED, stages
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.kinds import KINDS
@@ -63,7 +63,7 @@ def hybrids(bundle: Bundle, rankers: Mapping[str, Ranker]) -> list[System]:
     if HYBRID_RANKER not in rankers:
         return []
     names = (BM25, HYBRID_RANKER)
-    weights = weights_of(spreads_of(bundle, names), shares_of(bundle.manifest.rankers))
+    weights = take_weights(measure_spreads(bundle, names), compute_shares(bundle.manifest.rankers))
     shares = tuple(round(weights[name], 6) for name in names)
     lists = stages(names, bundle.manifest.rankers, DEPTH)
     pipeline = Pipeline((*lists, Fuse("linear", names, shares)))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, marks, paired
+from benchmarks.all_systems.comparing import RANKED_BY, Cost, Studied, marks, pair_scores
 from benchmarks.all_systems.pipelines import BASE, HYBRID
 from benchmarks.all_systems.studies import Reads
 from benchmarks.harness.report import table
@@ -121,6 +121,6 @@ def expenses(costs: Mapping[str, Cost]) -> str:
 def _mean(found: Studied, name: str, measure: str, signs: Mapping[str, str]) -> str:
     if name not in found.values:
         return ""
-    own, base = paired(found, name, BASE, measure)
+    own, base = pair_scores(found, name, BASE, measure)
     fewer = f" ({base.mean():.4f})" if len(own) < found.queries else ""
     return f"{own.mean():.4f}{signs[name]}{fewer}"

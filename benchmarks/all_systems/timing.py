@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.all_systems.bundles import (
     Scope,
     bundle_of,
-    digest_of,
+    compute_digest,
     megabytes,
     minutes,
     searched_in,
@@ -52,7 +52,13 @@ def costs(scope: Scope, study: str, systems: Sequence[System]) -> dict[str, Cost
     texts = [queries[at].text for at in evenly(len(queries), scope.timed)]
     recipes = {each.name: each.pipeline.to_json() for each in systems}
     readers = {each.name for each in systems if each.reads == Reads.PAIRS}
-    told = [digest_of(files, scope.rankers_of(study)), recipes, texts, scope.rounds, scope.starts]
+    told = [
+        compute_digest(files, scope.rankers_of(study)),
+        recipes,
+        texts,
+        scope.rounds,
+        scope.starts,
+    ]
     told += [sorted(readers), scope.timed_pairs]
     key = sha256(json.dumps(told).encode()).hexdigest()[:12]
 

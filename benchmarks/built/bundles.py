@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.built import trained
-from benchmarks.built.trained import QA_MIX, short, tuned_bm25
+from benchmarks.built.trained import QA_MIX, short, tune_bm25_again
 from benchmarks.harness.evenly import drawn
 from benchmarks.harness.place import Place
 from ranklet.corpus.building.writer import write_zip
@@ -131,7 +131,7 @@ def cut_qa_mix_colbert(place: Place, needed: Sized[str], passages: int) -> Path:
 
 
 def _tuned(place: Place) -> dict[str, Checkpoint]:
-    return {"bm25": Checkpoint("bm25", tuned_bm25(place, QA_MIX))}
+    return {"bm25": Checkpoint("bm25", tune_bm25_again(place, QA_MIX))}
 
 
 def _hybrid(place: Place, collection: str, search: str) -> dict[str, Checkpoint]:

@@ -13,7 +13,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 
 FIELD = "lemmas"
 
@@ -25,7 +25,7 @@ def opened(path: Path) -> BundleFiles:
 
 def retriever_of(bundle: BundleFiles, name: str) -> Retriever:
     """Return a ranker of a bundle that has an index of its own."""
-    ranker = ranker_of(bundle, name)
+    ranker = open_ranker(bundle, name)
     if not isinstance(ranker, Retriever):
         raise TypeError(f"{name} is {ranker!r}")
     return ranker
@@ -79,7 +79,7 @@ def tantivy_folder(place: Place) -> Path:
 def asked(place: Place, bundle: BundleFiles) -> list[tuple[str, list[str]]]:
     """Return text and lemmas of each dev query that has a lemma which some document has."""
     found = []
-    offsets = ranker_of(bundle, "bm25").index.offsets  # type: ignore[attr-defined]
+    offsets = open_ranker(bundle, "bm25").index.offsets  # type: ignore[attr-defined]
     for query in read_split(place.collection("google-wiki"), "dev"):
         tokens = QueryContext(query.text, bundle.analyzer.begin()).tokens(FIELD)
         known = [t for t in tokens.tolist() if t < len(offsets) - 1 and offsets[t] < offsets[t + 1]]

@@ -21,7 +21,7 @@ from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.imported.importing import read_model
 from ranklet.training.pretrained.backbone import wheel_folder
 from ranklet.training.rankers.conformer_kernel.sizes import Network
-from ranklet.training.train import options_of_kind, train
+from ranklet.training.train import load_options, train
 
 LEARN, HELD_OUT = "train[:90%]", "train[90%:]"
 TUNING_QUERIES = 1000  # of train, for k1 and b, and to choose the best weights: as `ranklet train`
@@ -95,8 +95,8 @@ def trained(
         options: of the kind, which differ from its defaults.
     """
     if kind != "bm25":
-        options["bm25"] = tuned_bm25(place, collection, titles=titles)
-    made: Any = options_of_kind(kind)(titles=titles, **options)
+        options["bm25"] = tune_bm25_again(place, collection, titles=titles)
+    made: Any = load_options(kind)(titles=titles, **options)
     parts = [collection, *([] if titles else ["untitled"]), kind, *([name] if name else [])]
     kept, code = ".".join(parts), code_of(kind)
     state = place.state(kept, code)
@@ -142,7 +142,7 @@ def bm25_checkpoint(place: Place, collection: str, *, titles: bool = True) -> Ch
     return learned(place, "bm25", collection, titles=titles, learn="train", queries=TUNING_QUERIES)
 
 
-def tuned_bm25(place: Place, collection: str, *, titles: bool = True) -> BM25Settings:
+def tune_bm25_again(place: Place, collection: str, *, titles: bool = True) -> BM25Settings:
     """Return the settings of `bm25_checkpoint`."""
     settings = bm25_checkpoint(place, collection, titles=titles).settings
     if not isinstance(settings, BM25Settings):
@@ -165,7 +165,7 @@ def short(place: Place, kind: str, **options: Any) -> Path:
 
 def ndrm3(place: Place, collection: str, *, titles: bool = True) -> Checkpoint:
     """Return NDRM3, whose training is shorter where other systems matter more."""
-    field = tuned_bm25(place, collection, titles=titles).field
+    field = tune_bm25_again(place, collection, titles=titles).field
     settings = ConformerKernelSettings(field=field, architecture="ndrm3", scorer="onnx")
     own = CONFORMER | {"steps": NDRM3_STEPS.get(collection, CONFORMER["steps"])}
     return learned(place, "conformer_kernel", collection, titles=titles, settings=settings, **own)

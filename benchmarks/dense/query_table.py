@@ -31,7 +31,7 @@ from benchmarks.fusion.collections import QUERIES as MOST
 from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.report import goal_at_least, table
 from ranklet import runtime
-from ranklet.corpus.building.default_fusion import FUSION, fusion_of
+from ranklet.corpus.building.default_fusion import FUSION, describe_fusion
 from ranklet.corpus.building.default_pipelines import SUM
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.evaluation.significance import compare
@@ -40,8 +40,8 @@ from ranklet.export.query_side import Learned, Teacher
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.onnx.query_table import QUERIES
 from ranklet.workflows.tables.learning import BLOCK, beginning, learned, single_tokens
-from ranklet.workflows.tables.texts import random_texts, short_texts, words_of
-from ranklet.workflows.tables.vectors import tables_of, write_tables
+from ranklet.workflows.tables.texts import list_words, random_texts, short_texts
+from ranklet.workflows.tables.vectors import make_tables, write_tables
 
 PACKAGES = ("onnxruntime", "tokenizers", "torch", "transformers")
 MEASURE, DEPTH = "nDCG@10", 100
@@ -77,11 +77,11 @@ def _collection(place: Place, each: Compared) -> tuple[Values, int]:
     """Return the measure of each query by system, and the bytes of the largest table."""
     network, size = bundle_of(place, each, model_of(each)), 0
     recipes = {"BM25": BM25, "network": each.model, "BM25 + network": SUM}
-    values = {**values_of(place, each, network, recipes, "network")}
+    values = {**list_values(place, each, network, recipes, "network")}
     for source in SOURCES:
         bundle = with_table(place, each, source)
         recipes = {f"table ({source})": each.model, f"BM25 + table ({source})": SUM}
-        values |= values_of(place, each, bundle, recipes, source)
+        values |= list_values(place, each, bundle, recipes, source)
         folder, files = f"rankers/{each.model}/{QUERIES}", bundle.manifest.files
         size = sum(entry.bytes for file, entry in files.items() if file.startswith(folder))
     return values, size
@@ -93,12 +93,12 @@ def with_table(place: Place, each: Compared, source: str) -> runtime.Bundle:
 
     def build(path: Path) -> None:
         part = path.with_name(f"{path.name}.part")
-        made = {each.model: table_of(place, each, _parts(each, source))}
+        made = {each.model: make_table(place, each, _parts(each, source))}
         write_tables(network.files, part, made, overwrite=True)
         files = BundleFiles(part)
         with BundleWriter(path, overwrite=True) as writer:
             writer.copy(files)
-            fused = fusion_of(files, FUSION)
+            fused = describe_fusion(files, FUSION)
             writer.finish(
                 replace(
                     files.manifest, pipelines=fused.pipelines,
@@ -110,7 +110,7 @@ def with_table(place: Place, each: Compared, source: str) -> runtime.Bundle:
     return runtime.load(place.keep(name, build, LEARNING, str(network.manifest.sha256)))
 
 
-def table_of(place: Place, each: Compared, parts: Sequence[Compared]) -> Learned:
+def make_table(place: Place, each: Compared, parts: Sequence[Compared]) -> Learned:
     """Return a table that learned from words, and then from texts of some collections."""
     began, (teacher, alone, given, vectors) = monotonic(), _words_with_vectors(place, each)
     begin = beginning([*alone], vectors[: len(alone)], teacher.tokenizer.get_vocab_size())
@@ -146,9 +146,9 @@ class Words(NamedTuple):
 def _words_with_vectors(place: Place, each: Compared) -> Words:
     """Return the words of a collection's network."""
     network = bundle_of(place, each, model_of(each)).files
-    teacher = tables_of(network, each.model).teacher(network, each.model)
+    teacher = make_tables(network, each.model).teacher(network, each.model)
     alone = single_tokens(teacher.tokenizer)
-    words = islice(random_texts(words_of(teacher.tokenizer)), RANDOM[each.model == E5])
+    words = islice(random_texts(list_words(teacher.tokenizer)), RANDOM[each.model == E5])
     given = chain(alone.values(), words)
     return Words(teacher, alone, *_encoded(place, f"{each.model}.words", teacher, given))
 
@@ -187,7 +187,7 @@ def _encoded(
     return given, np.load(path)
 
 
-def values_of(
+def list_values(
     place: Place,
     each: Compared,
     bundle: runtime.Bundle,

@@ -21,7 +21,7 @@ from benchmarks.harness.report import goal, table
 from benchmarks.harness.timing import take_turns
 from ranklet import runtime
 from ranklet.corpus.building.default_pipelines import QUICK_DENSE_DEPTH, QUICK_DEPTH, SUM
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 
 if TYPE_CHECKING:
     from ranklet.runtime.rankers.dense import Dense
@@ -84,13 +84,13 @@ def _collection(place: Place, each: Compared) -> Found:
 
 def _least(bundle: runtime.Bundle, name: str) -> Callable[[str], Any]:
     """Return what no pipeline with a table can leave out: its rows, the codes, and the vectors."""
-    ranker = cast("Dense", ranker_of(bundle.files, name))
+    ranker = cast("Dense", open_ranker(bundle.files, name))
     numbers = np.arange(QUICK_DEPTH, dtype=np.uint32)
 
     def least(text: str) -> None:
         vector = ranker.encoder.encode_queries([text]).vectors[0]
         ranker.index.search(vector, QUICK_DENSE_DEPTH)
-        ranker.vectors.products_of(numbers, vector)
+        ranker.vectors.multiply_vectors(numbers, vector)
 
     return least
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.dense.query_table import MEASURE, RANDOM, SHORT, compared, table_of, values_of
+from benchmarks.dense.query_table import MEASURE, RANDOM, SHORT, compared, list_values, make_table
 from benchmarks.fusion.collections import (
     E5,
     MINILM,
@@ -30,7 +30,7 @@ from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.report import table
 from benchmarks.harness.timing import take_turns
 from ranklet import runtime
-from ranklet.corpus.building.default_fusion import FUSION, fusion_of
+from ranklet.corpus.building.default_fusion import FUSION, describe_fusion
 from ranklet.corpus.building.default_pipelines import SUM
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.rankers.dense import INDEXED
@@ -94,7 +94,7 @@ def _write(network: BundleFiles, rankers: BundleFiles, name: str, path: Path) ->
         writer.copy(rankers, own + OF_QUERIES)
         entries = {**manifest.rankers, name: replace(entry, settings=settings)}
         manifest = replace(manifest, rankers=entries)
-        fused = fusion_of(writer.written(manifest), FUSION)
+        fused = describe_fusion(writer.written(manifest), FUSION)
         writer.finish(replace(manifest, pipelines=fused.pipelines, default_pipeline=fused.default))
 
 
@@ -108,7 +108,7 @@ def _save(place: Place, each: Compared, path: Path) -> None:
     )
 
     whole: Any = SentenceTransformer(str(model_of(each)), device="cpu")
-    learned = table_of(place, each, _named(LEARNED[each.model]))
+    learned = make_table(place, each, _named(LEARNED[each.model]))
     tokenizer = whole[0].tokenizer.backend_tokenizer
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -126,7 +126,7 @@ def _values(place: Place, each: Compared) -> Values:
     for system in SYSTEMS:
         recipes = {system: each.model, f"BM25 + {system}": SUM}
         bundle = system_of(place, each, system)
-        values |= values_of(place, each, bundle, recipes, _file(system), QUERIES)
+        values |= list_values(place, each, bundle, recipes, _file(system), QUERIES)
     return values
 
 

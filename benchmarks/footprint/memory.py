@@ -16,7 +16,7 @@ from benchmarks.harness.report import table
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 
 PACKAGES = ("bm25s", "tantivy")
 ROUNDS = 3
@@ -118,7 +118,7 @@ def _measured(snippet: str, values: dict[str, Any]) -> NDArray[np.float64]:
 
 def _touched(bundle: BundleFiles, texts: tuple[str, ...]) -> list[NDArray[np.bool_]]:
     """Return for every array which of its bytes the answers to some queries need."""
-    ranker, documents = ranker_of(bundle, "bm25"), bundle.documents
+    ranker, documents = open_ranker(bundle, "bm25"), bundle.documents
     if not isinstance(ranker, BM25) or documents is None:
         raise TypeError(f"{bundle.path} has no BM25 over a collection")
     index = ranker.index

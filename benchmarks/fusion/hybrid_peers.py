@@ -18,7 +18,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.pipelines.pipeline import Fuse, Pipeline
 from ranklet.runtime.rankers.dense import Dense
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.pretrained.backbone import wheel_folder
 
@@ -111,7 +111,7 @@ def _cells(values: Mapping[str, Mapping[str, NDArray[np.float64]]], name: str) -
 
 def _request(place: Place, bundle: Bundle, queries: list[JudgedQuery]) -> dict[str, Any]:
     """Return what the peers are asked: texts of passages, queries, and files of their vectors."""
-    documents, ranker = bundle.files.need_documents(), ranker_of(bundle.files, MINILM)
+    documents, ranker = bundle.files.need_documents(), open_ranker(bundle.files, MINILM)
     if not isinstance(ranker, Dense):
         raise TypeError(f"{MINILM} is no encoder")
     numbers = np.arange(len(documents))

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.evaluation.measures import parse_measure, per_query
-from ranklet.corpus.tuning.judged_candidates import judged_lists
+from ranklet.corpus.tuning.judged_candidates import read_judged_lists
 
 
-def values_of(
+def list_values(
     queries: Sequence[JudgedQuery],
     found: Sequence[Sequence[str]],
     scores: Sequence[NDArray[np.float32]],
@@ -24,7 +24,7 @@ def values_of(
         scores: of each query's candidates, (candidates,) float32.
         measures: names such as MRR@10.
     """
-    judged = judged_lists(queries, found, [each[:, None] for each in scores])
+    judged = read_judged_lists(queries, found, [each[:, None] for each in scores])
     return {
         measure: per_query(judged, judged.features[:, :, 0], parse_measure(measure))
         for measure in measures

@@ -9,7 +9,7 @@ from ranklet import runtime
 from ranklet.runtime.call.candidates import Candidates, StoredCandidates
 from ranklet.runtime.call.protocol import Scores
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 
 
 class Known(NamedTuple):
@@ -34,7 +34,7 @@ def remember(bundle: runtime.Bundle, name: str, memory: Memory) -> None:
         name: of the ranker.
         memory: what is known; several bundles with the same documents and ranker may share it.
     """
-    ranker = ranker_of(bundle.files, name)
+    ranker = open_ranker(bundle.files, name)
     score = ranker.score
 
     def remembered(query: QueryContext, candidates: Candidates) -> Scores:

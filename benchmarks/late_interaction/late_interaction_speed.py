@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.built.bundles import cut_qa_mix_colbert, qa_mix_colbert
 from benchmarks.built.peers import opened
-from benchmarks.harness.judging import values_of
+from benchmarks.harness.judging import list_values
 from benchmarks.harness.place import CODE as BUILT
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
@@ -39,7 +39,7 @@ from ranklet.corpus.evaluation.significance import compare
 from ranklet.corpus.evaluation.systems import mark
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.colbert.ranker import ColBERT
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 
 PACKAGES = ("onnxruntime", "tokenizers", "onnx", "torch")
 COLLECTION, SPLIT = "qa-mix", "dev"
@@ -169,7 +169,7 @@ def quality(
         found = hits.get(str(depth), hits[str(DEEP)])
         ranked = [[names[number] for number in own] for own in found]
         falling = [-np.arange(len(own), dtype=np.float32) for own in ranked]
-        values |= values_of(queries, ranked, falling, [measure])
+        values |= list_values(queries, ranked, falling, [measure])
     return values
 
 
@@ -229,7 +229,7 @@ def _peers(
 
 def _vectors(place: Place, bundle: BundleFiles, queries: Sequence[JudgedQuery]) -> Vectors:
     """Return the bundle's vectors, and those of the queries, as the others read them."""
-    ranker = ranker_of(bundle, "colbert")
+    ranker = open_ranker(bundle, "colbert")
     if not isinstance(ranker, ColBERT):
         raise TypeError(f"colbert is {ranker!r}")
 
@@ -280,7 +280,7 @@ def _report(
                 f"{np.median(each.peaks) / 1e6:,.0f}",
             ]
         )
-    store = ranker_of(bundle, "colbert").token_store  # type: ignore[attr-defined]
+    store = open_ranker(bundle, "colbert").token_store  # type: ignore[attr-defined]
     head = ["", "p50 ms", "p95 ms", "p50 without encoding", *MEASURES, "index, MB", "memory, MB"]
     values = store.vectors.values
     told = [

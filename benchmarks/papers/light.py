@@ -17,7 +17,7 @@ from ranklet.training.rankers.srm.material import Material
 from ranklet.training.rankers.srm.network import load
 from ranklet.training.rankers.srm.options import Options
 from ranklet.training.rankers.srm.oracle import TokenVectors, oracle_vectors
-from ranklet.training.rankers.srm.training import learn, vectors_of
+from ranklet.training.rankers.srm.training import learn, read_vectors
 
 READ = 50  # documents of BM25 that are ranked anew
 ELEMENT = "int16"
@@ -57,7 +57,7 @@ def train(data: Data, options: dict[str, Any]) -> Trained:
                 ranked.append(again(found, stored.scores(quantise_query(query, ELEMENT), own)))
             return ranked
 
-        light = lists(lambda texts: vectors_of(model, texts, range(len(texts))))
+        light = lists(lambda texts: read_vectors(model, texts, range(len(texts))))
         return {"": light, ORACLE: lists(_of_oracle)}
 
     return Trained(checkpoint, rank, {})

@@ -15,7 +15,7 @@ from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.training.learning.device import choose_device
 from ranklet.training.rankers.model1 import training as em
-from ranklet.training.rankers.model1.constants import CANDIDATES, Likelihoods, features_of
+from ranklet.training.rankers.model1.constants import CANDIDATES, Likelihoods, make_features
 from ranklet.training.rankers.model1.options import Options as EMOptions
 from ranklet.training.rankers.neural_model1 import training as neural
 from ranklet.training.rankers.neural_model1.options import Options as NeuralOptions
@@ -40,7 +40,7 @@ def train(data: Data, options: dict[str, Any]) -> Trained:
         options=WORDS,
     )  # fmt: skip
     retriever = analysed.bm25(bm25)
-    features = features_of(retriever, _likelihoods(checkpoint, analysed))
+    features = make_features(retriever, _likelihoods(checkpoint, analysed))
     judged = judge(analysed, held_out, retriever, CANDIDATES, features, "choosing a weight")
     weights = np.array(coordinate_ascent(judged, "MRR@10", restarts=2).weights)
 

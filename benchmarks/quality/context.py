@@ -30,7 +30,7 @@ from ranklet.export.bundles import export_bundle
 from ranklet.runtime.asks import Ask
 from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.bundles.manifest import NO_TYPES
-from ranklet.runtime.call.candidates import numbers_of
+from ranklet.runtime.call.candidates import list_numbers
 from ranklet.runtime.ground.sets import evenly
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.search import context
@@ -101,7 +101,7 @@ def uncut() -> Any:
 def run(place: Place) -> str:
     """Choose on queries of train, and report on queries of dev and on another collection."""
     ways = ways_of(Asked(place, QA_MIX, TRAIN, PLAIN))
-    cut = "\n\n".join(forms_of(place, name) for name in (QA_MIX, MEDQUAD))
+    cut = "\n\n".join(list_forms(place, name) for name in (QA_MIX, MEDQUAD))
     reported = "\n\n".join(report(place, name) for name in (MEDQUAD, WIKI))
     return f"""
 *Inside*: the share of queries of which at least half of an answer's characters are in the \
@@ -131,7 +131,7 @@ def ways_of(asked: "Asked") -> str:
     return table(["", *map(str, BUDGETS)], rows)
 
 
-def forms_of(place: Place, name: str) -> str:
+def list_forms(place: Place, name: str) -> str:
     """Return what contexts have if passages know less of headings."""
     found = {
         form: Asked(place, name, TRAIN, form).filled(WAYS["default"])
@@ -251,7 +251,7 @@ class Asked:
         run = search._reaching(Call(search.read(query), bundle.manifest.pipeline(None)), ask)
         documents, left = search.documents, tokens
         positions = run.best_passages(ask)
-        for number in numbers_of(run.execution.candidates)[positions].tolist():
+        for number in list_numbers(run.execution.candidates)[positions].tolist():
             location, text = documents.location(number) or Location(0), documents.texts[number]
             name = documents.titles[number] or documents.ids[number]
             source = " › ".join([name, *location.heading])

@@ -94,7 +94,7 @@ def run(place: Place) -> str:
     return f"{TOLD} [Picture](../../docs/relevance.svg).\n\n{text}"
 
 
-def of_vectors(place: Place) -> str:
+def compare_vectors(place: Place) -> str:
     """Ask the queries of some collections by vectors, and by both."""
     systems = (VECTORS, SUMS)
     return "\n\n".join(section(place, each, dict(_found(place, each)))[0] for each in systems)

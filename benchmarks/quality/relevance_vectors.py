@@ -1,11 +1,11 @@
 """Whether relevance tells answers from the best of what is there by vectors, and by both."""
 
 from benchmarks.harness.place import Place
-from benchmarks.quality.relevance import of_vectors
+from benchmarks.quality.relevance import compare_vectors
 
 PACKAGES = ("onnxruntime", "tokenizers", "torch", "transformers")
 
 
 def run(place: Place) -> str:
     """Ask, fit and calibrate as `relevance` does by words."""
-    return of_vectors(place)
+    return compare_vectors(place)

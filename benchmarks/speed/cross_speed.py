@@ -24,7 +24,7 @@ from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 
 PACKAGES = ("onnx",)
@@ -86,7 +86,7 @@ google-wiki, one thread, {us:.2f} µs each.
 def rescored_by_model1(path: Path, queries: list[str]) -> NDArray[np.float64]:
     """Return ms that neural Model 1 takes for BM25's first 1,000, (queries,)."""
     bundle = opened(path)
-    first, ranker = retriever_of(bundle, "bm25"), ranker_of(bundle, "neural_model1")
+    first, ranker = retriever_of(bundle, "bm25"), open_ranker(bundle, "neural_model1")
     if bundle.documents is None:
         raise TypeError("the bundle has no documents")
     asked = []

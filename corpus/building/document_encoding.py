@@ -82,7 +82,7 @@ def blocks(
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield the ranked texts of some documents in blocks, each with its first document's place."""
     for begin in progress(range(0, len(numbers), BLOCK), ENCODING):
-        yield begin, analysed.documents.ranked_texts(numbers[begin : begin + BLOCK].tolist())
+        yield begin, analysed.documents.read_ranked_texts(numbers[begin : begin + BLOCK].tolist())
 
 
 def encoder_digest(digest: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from ranklet.corpus.building.default_fusion import FusionOptions, fusion_of
+from ranklet.corpus.building.default_fusion import FusionOptions, describe_fusion
 from ranklet.corpus.building.indexer import BOTH, IndexJob, indexer
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.indexing.analysed import AnalysedCollection
@@ -27,7 +27,7 @@ from ranklet.runtime.bundles.files import (
 )
 from ranklet.runtime.bundles.manifest import NO_TYPES, REMARKS, STRING, Splitting
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.metadata.columns import DISTINCT, folder_of
+from ranklet.runtime.metadata.columns import DISTINCT, name_field_folder
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.runtime.storage.arrays import id_type
 from ranklet.runtime.text.frequencies import encode_counts
@@ -47,7 +47,7 @@ class Needs(TypedDict):
     columns: list[str]
 
 
-def needs_of(bundle: BundleFiles) -> Needs:
+def list_needs(bundle: BundleFiles) -> Needs:
     """Return what the rankers of a bundle need."""
     rankers = bundle.manifest.rankers
     known = [w for name, e in rankers.items() for w in indexer(e.kind).known_words(bundle, name)]
@@ -123,7 +123,7 @@ def write_indexed(
         provenance=origin,
     )
     if fusion is not None:
-        fused = fusion_of(writer.written(manifest), fusion)
+        fused = describe_fusion(writer.written(manifest), fusion)
         manifest = replace(
             manifest,
             pipelines=fused.pipelines,
@@ -180,7 +180,7 @@ def _write_documents(analysed: AnalysedCollection, writer: BundleWriter, *, word
 
 def _write_metadata(fields: Mapping[str, Field], writer: BundleWriter) -> None:
     for place, field in enumerate(fields.values()):
-        folder = folder_of(place)
+        folder = name_field_folder(place)
         for name, values in field.arrays.items():
             writer.array(folder + name, values)
         if field.distinct is not None:

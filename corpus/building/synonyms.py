@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.files import synonyms_of
+from ranklet.runtime.bundles.files import locate_synonyms
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.text.synonyms import Synonyms
@@ -16,7 +16,7 @@ def write_synonyms(bundle: Bundle, file: Path) -> int:
     Raises:
         InputError: it cannot be read, a line is wrong, or the bundle is at an address.
     """
-    place = synonyms_of(bundle.path)
+    place = locate_synonyms(bundle.path)
     if isinstance(place, Address):
         raise InputError(f"the bundle is at an address; upload the file there as {str(place)!r}")
     try:

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.errors import REPLACE, BuildError
-from ranklet.corpus.indexing.compressing import compressed, dictionary_of
+from ranklet.corpus.indexing.compressing import compressed, make_dictionary
 from ranklet.corpus.indexing.packer import release
-from ranklet.runtime.bundles.files import DICTIONARY, BundleFiles, additions_of, stamp_of
+from ranklet.runtime.bundles.files import DICTIONARY, BundleFiles, locate_additions, stamp_additions
 from ranklet.runtime.bundles.manifest import MANIFEST, FileEntry, Manifest, check_path
 from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.lexical.impact_index import DOCUMENTS, IMPACTS, LARGEST, OFFSETS, ImpactIndex
@@ -138,7 +138,7 @@ class BundleWriter:
         self._early = strings, self._beside.submit(run, self._compressed, strings, keys)
 
     def _compressed(self, strings: Strings, keys: Strings) -> CompressedStrings:
-        return compressed(strings, dictionary_of(keys, strings), lambda: not self._left.is_set())
+        return compressed(strings, make_dictionary(keys, strings), lambda: not self._left.is_set())
 
     def compressed(self, name: str, strings: Strings, keys: Strings) -> None:
         """Write strings as `CompressedStrings` reads them.
@@ -246,7 +246,7 @@ class BundleWriter:
 
     def _seen(self) -> tuple[int, ...]:
         """Return what changes when the target is replaced, or written to if nobody is kept out."""
-        beside = stamp_of(additions_of(self._path)) if self._late else ()
+        beside = stamp_additions(locate_additions(self._path)) if self._late else ()
         return (*_state(self._path), *beside)
 
     def _new(self, name: str) -> Path:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ranklet.corpus.collections.collection import Collection, Document, Query, write_collection
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 
 TEXTS = ("text", "body", "abstract", "contents")  # the first field that a document has
 
@@ -46,7 +46,7 @@ def write_dataset(
 
 
 def _load(name: str) -> Any:
-    with hinted():
+    with hint_packages():
         import ir_datasets
     try:
         dataset = ir_datasets.load(name)

@@ -102,10 +102,10 @@ def _complete(own: tuple[str, ...], neutral: tuple[str, ...]) -> tuple[str, ...]
     return (*own, *others[: max(0, len(neutral) - len(own))])
 
 
-def of_all_lengths(texts: Sequence[str], count: int) -> list[int]:
+def choose_all_lengths(texts: Sequence[str], count: int) -> list[int]:
     """Return the indices of `count` texts, from the shortest to the longest.
 
-    >>> of_all_lengths(["four", "a", "abc", "12345", "22"], 3)
+    >>> choose_all_lengths(["four", "a", "abc", "12345", "22"], 3)
     [1, 2, 3]
     """
     ordered = sorted(range(len(texts)), key=lambda index: len(texts[index]))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ranklet.corpus.distributed import driver
-from ranklet.corpus.distributed.node import Open, error_of
+from ranklet.corpus.distributed.node import Open, take_error
 from ranklet.corpus.distributed.options import EngineOptions
 from ranklet.corpus.errors import ClusterError
 from ranklet.corpus.processes import start_process
@@ -112,7 +112,7 @@ class Cluster:
             RankletError: it could not be done.
         """
         if fault := self._connection.recv_bytes().decode():
-            raise error_of(fault)
+            raise take_error(fault)
 
     def close(self) -> None:
         """End the connection and the process, which ends what it has started."""

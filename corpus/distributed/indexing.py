@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from ranklet.corpus.building.document_encoding import ENCODING
-from ranklet.corpus.building.folder import Needs, needs_of, write_indexed
+from ranklet.corpus.building.folder import Needs, list_needs, write_indexed
 from ranklet.corpus.building.indexer import indexer
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.distributed.cluster import Cluster, Task
 from ranklet.corpus.distributed.shards import Shard, Shards
 from ranklet.corpus.errors import ClusterError
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse, if_split
-from ranklet.corpus.indexing.metadata import of_whole_documents
+from ranklet.corpus.indexing.metadata import join_documents
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.reuse import Contents, analyse_again, first_passages
 from ranklet.corpus.languages.options import TextOptions
@@ -52,7 +52,7 @@ def analysed_on(
         titles: whether titles are ranked.
         words: the language, and what the forms of a word have in common.
     """
-    bundles = indexed_shards(cluster, shards, rankers, folder, titles=titles)
+    bundles = index_shards(cluster, shards, rankers, folder, titles=titles)
     stored = [each.need_documents() for each in bundles]
     sizes = [len(each) for each in stored]
     part = np.repeat(np.arange(len(sizes)), sizes)
@@ -64,12 +64,12 @@ def analysed_on(
     )
     # The metadata of a shard may have other types than that of the collection.
     contents = Contents.joined(origins, stored, first, ())
-    metadata = shards.metadata.fields(of_whole_documents(if_split(first), len(first)))
-    needs = needs_of(rankers)
+    metadata = shards.metadata.fields(join_documents(if_split(first), len(first)))
+    needs = list_needs(rankers)
     return analyse_again(contents, origins, titles=titles, words=words, metadata=metadata, **needs)
 
 
-def indexed_shards(
+def index_shards(
     cluster: Cluster, shards: Iterable[bytes], rankers: BundleFiles, folder: Path, *, titles: bool
 ) -> list[BundleFiles]:
     """Return a bundle of each shard, in order; those that an earlier run has finished are kept."""
@@ -77,7 +77,7 @@ def indexed_shards(
     make_private(folder)
     with tempfile.TemporaryDirectory() as scratch:
         encoders = write_encoders(rankers, Path(scratch) / "encoders.zip")
-        settings = shard_settings(needs_of(rankers), rankers.device, titles=titles)
+        settings = shard_settings(list_needs(rankers), rankers.device, titles=titles)
         base = _digest(BundleFiles(encoders), settings)
         paths = [
             folder / f"{hashlib.sha256(base + shard).hexdigest()[:32]}.zip" for shard in shards

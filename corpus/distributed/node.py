@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ranklet.corpus.building.writer import sha256
 from ranklet.corpus.errors import ClusterError
 from ranklet.runtime.ground.errors import RankletError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.variables import Variable
 from ranklet.version import __version__
 
@@ -86,7 +86,7 @@ class Worker:
     def _made(self, payload: bytes) -> tuple[bytes, str]:
         # An error of Python would reach the user as a traceback of Ray, and Ray would try again.
         try:
-            with hinted():
+            with hint_packages():
                 if self._work is None:
                     self._work = self._opened()
                 return self._work(payload), ""
@@ -134,15 +134,15 @@ def package_versions() -> dict[str, str]:
 
 
 def error_line(error: Exception) -> str:
-    """Return an error as a line of text, from which `error_of` makes it again."""
+    """Return an error as a line of text, from which `take_error` makes it again."""
     name = type(error).__name__
     return f"{name}: {error}" if isinstance(error, RankletError) else f": {name}: {error}"
 
 
-def error_of(text: str) -> RankletError:
+def take_error(text: str) -> RankletError:
     """Return the error that `described` has described; ClusterError for another package's error.
 
-    >>> error_of("InputError: the query is empty")
+    >>> take_error("InputError: the query is empty")
     InputError('the query is empty')
     """
     name, _, message = text.partition(": ")

@@ -125,7 +125,7 @@ class Judged:
         """Return the weighted sums of the features, (queries, candidates) float32."""
         return self.features @ weights.astype(np.float32)
 
-    def rank_of_relevant(self, scores: NDArray[np.floating]) -> NDArray[np.int64]:
+    def first_relevant_rank(self, scores: NDArray[np.floating]) -> NDArray[np.int64]:
         """Return the rank of each relevant candidate in its query, from 1, (relevant,) int64.
 
         If scores, (queries, candidates), are equal, the lower column ranks first. Scores on padding
@@ -151,9 +151,9 @@ def per_query(
     """Return the measure's value of each query, (queries,) float64 in [0, 1].
 
     The value of a query without a relevant document is 0, as in trec_eval. Scores and errors are
-    those of `Judged.rank_of_relevant`.
+    those of `Judged.first_relevant_rank`.
     """
-    ranks = judged.rank_of_relevant(scores)
+    ranks = judged.first_relevant_rank(scores)
     counted = ranks <= measure.cutoff
     query, ranks = judged.relevant_query[counted], ranks[counted]
     if measure.name == "MRR":

@@ -95,24 +95,24 @@ class Report:
 def read_reports(path: BundleLike) -> dict[str, list[Report]]:
     """Return the proofs in a bundle by ranker, including those of refused variants."""
     bundle = BundleFiles(path)
-    proofs = {name: reports_of(bundle, name) for name in bundle.manifest.rankers}
+    proofs = {name: make_reports(bundle, name) for name in bundle.manifest.rankers}
     return {name: reports for name, reports in proofs.items() if reports is not None}
 
 
-def reports_of(bundle: BundleFiles, name: str) -> list[Report] | None:
+def make_reports(bundle: BundleFiles, name: str) -> list[Report] | None:
     """Return the proofs of a ranker of a bundle; None if it has none."""
     file = f"rankers/{name}/{REPORT}"
     if not bundle.has(file):
         return None
-    return [report_of(row) for row in json.loads(bytes(bundle.file(file)))]
+    return [make_report(row) for row in json.loads(bytes(bundle.file(file)))]
 
 
-def report_of(row: Mapping[str, Any]) -> Report:
+def make_report(row: Mapping[str, Any]) -> Report:
     """Return a report by what its `to_json` returned."""
     return Report(**{name: value for name, value in row.items() if name != "ndcg_loss"})
 
 
-def content_of(reports: Sequence[Report]) -> bytes:
+def describe_content(reports: Sequence[Report]) -> bytes:
     """Return the content of `REPORT`."""
     return json.dumps([report.to_json() for report in reports], indent=1).encode()
 
@@ -133,7 +133,7 @@ def compare_scores(
         scores: the variant's scores.
         relevant: indices of the relevant documents of each query.
     """
-    spread = spread_of(reference)
+    spread = describe_spread(reference)
     theirs, ours = (
         np.argsort(-each, axis=1, kind="stable")[:, :TOP] for each in (reference, scores)
     )
@@ -165,7 +165,7 @@ def with_cosines(report: Report, theirs: NDArray[np.float32], ours: NDArray[np.f
     return replace(report, cosine=float(cosines.mean()), least_cosine=float(cosines.min()))
 
 
-def spread_of(scores: NDArray[np.float32]) -> float:
+def describe_spread(scores: NDArray[np.float32]) -> float:
     """Return the standard deviation of scores, of which errors are a share.
 
     It is at least a thousandth of the largest score. A network that says nearly the same of all

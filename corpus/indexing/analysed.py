@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.indexing.collection_words import collection_words, early_words
-from ranklet.corpus.indexing.metadata import Field, MetadataCollector, of_whole_documents
-from ranklet.corpus.indexing.ordering import order_of
+from ranklet.corpus.indexing.metadata import Field, MetadataCollector, join_documents
+from ranklet.corpus.indexing.ordering import choose_order
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.packer import Packer, packed, release
 from ranklet.corpus.indexing.postings import Postings, Titles, invert
-from ranklet.corpus.indexing.searched import texts_of, words_of
+from ranklet.corpus.indexing.searched import list_searched, list_words
 from ranklet.corpus.languages.forms import read_forms
 from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
@@ -30,7 +30,7 @@ from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.analysis import STOPPED, Analyzer
 from ranklet.runtime.text.names import CLASSES, ENGLISH, FIELDS, STEM
-from ranklet.runtime.text.ranked import RankedTexts, ranked_bytes
+from ranklet.runtime.text.ranked import RankedTexts, count_ranked_bytes
 from ranklet.runtime.text.tokenizing import encode_batch
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class AnalysedCollection:
     shares: Mapping[str, float] = field(default_factory=dict)
     columns: Mapping[str, Forward] = field(default_factory=dict)
 
-    def words_of(self, *fields: str) -> WordAnalysis:
+    def list_words(self, *fields: str) -> WordAnalysis:
         """Return how a checkpoint says that the words of some fields were read."""
         if set(fields) == {"wordpieces"}:
             return {"languages": (), "normaliser": ""}
@@ -89,9 +89,9 @@ class AnalysedCollection:
         """Where documents were indexed before."""
         return self.before or Origins.all_new(len(self.documents))
 
-    def ranked_texts(self) -> list[str]:
+    def read_ranked_texts(self) -> list[str]:
         """Return the ranked text of every document, in the order of their numbers."""
-        return self.documents.ranked_texts(range(len(self.documents)))
+        return self.documents.read_ranked_texts(range(len(self.documents)))
 
     @property
     def unit(self) -> str:
@@ -160,7 +160,7 @@ class AnalysedCollection:
         for number in np.flatnonzero(np.diff(titles.offsets)).tolist():
             text = title = titles[number]
             if title.isupper():  # what capitals mean depends on the text below
-                (text,) = self.documents.ranked_texts([number])
+                (text,) = self.documents.read_ranked_texts([number])
             counts[number] = sum(word not in stopped for word in split(text, len(title)))
         return counts
 
@@ -192,10 +192,10 @@ class AnalysedCollection:
 def open_bm25(settings: BM25Settings, postings: Postings) -> BM25:
     """Return a BM25 ranker over postings in memory, for negatives and candidates."""
     average = postings.average_length
-    return BM25(settings, impacts_of(settings, postings, average), average)
+    return BM25(settings, compute_term_impacts(settings, postings, average), average)
 
 
-def impacts_of(
+def compute_term_impacts(
     settings: BM25Settings,
     postings: Postings,
     average: float,
@@ -244,7 +244,7 @@ def analyse(
         InputError: word pieces are requested without a tokenizer, or a field is unknown, or a
             column holds no text.
     """
-    wanted = wanted_fields(fields, tokenizer)
+    wanted = list_wanted_fields(fields, tokenizer)
     ids, shown_titles, texts, locations = Packer(), Packer(), Packer(), Packer()
     options = options or TextOptions()
     if options.forms:
@@ -262,7 +262,7 @@ def analyse(
             ids.add(document.id)
             locations.add(document.location)
             title, text = shown_titles.add(document.title), texts.add(document.text)
-            yield ranked_bytes(title, text, titles)
+            yield count_ranked_bytes(title, text, titles)
 
     early = early_words(read(), options, size)
     if not first:
@@ -272,14 +272,14 @@ def analyse(
     ranked = RankedTexts(packed_titles, packed_texts, titles)
     parts = if_split(np.frombuffer(first, np.uint32))
     if metadata is None:
-        places = of_whole_documents(parts, len(packed_ids))
+        places = join_documents(parts, len(packed_ids))
         metadata = collector.fields(places) if keep_metadata else {}
-    known_texts = chain(known_texts, texts_of(metadata, columns))
+    known_texts = chain(known_texts, list_searched(metadata, columns))
     vocab, tokens, shares = collection_words(ranked, options, known_words, known_texts, early)
     forwards = {"words": tokens}
     stored = Documents(
         packed_ids,
-        order_of(packed_ids),
+        choose_order(packed_ids),
         packed_titles,
         packed_texts,
         forwards,
@@ -294,11 +294,11 @@ def analyse(
     return AnalysedCollection(
         stored, analyzer, forwards, wanted, titles, metadata, tuple(shares), options.method,
         shares=shares if options.language == AUTO else {},
-        columns=words_of(metadata, columns, analyzer, len(stored)),
+        columns=list_words(metadata, columns, analyzer, len(stored)),
     )  # fmt: skip
 
 
-def wanted_fields(fields: Iterable[str], tokenizer: "Tokenizer | None") -> tuple[str, ...]:
+def list_wanted_fields(fields: Iterable[str], tokenizer: "Tokenizer | None") -> tuple[str, ...]:
     """Return the requested fields in their usual order.
 
     Raises:
@@ -329,7 +329,7 @@ def wordpieces(documents: Documents, tokenizer: "Tokenizer", numbers: Sequence[i
 
     def pieces() -> Iterator[NDArray[np.integer]]:
         for begin in progress(range(0, len(numbers), _BATCH), "word pieces"):
-            texts = documents.ranked_texts(numbers[begin : begin + _BATCH])
+            texts = documents.read_ranked_texts(numbers[begin : begin + _BATCH])
             batch = encode_batch(tokenizer, texts)
             lengths = [len(encoded.ids) for encoded in batch]
             ends[begin + 1 : begin + 1 + len(lengths)] = ends[begin] + np.cumsum(lengths)

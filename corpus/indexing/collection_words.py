@@ -12,14 +12,14 @@ import numpy as np
 
 from ranklet.corpus.indexing.vocabulary import vocabulary
 from ranklet.corpus.indexing.word_tokens import WordReader, Words, WordTokens
-from ranklet.corpus.languages.detection import SAMPLE, are_english, languages_of, shares_of
+from ranklet.corpus.languages.detection import SAMPLE, are_english, compute_shares, detect_languages
 from ranklet.corpus.languages.forms import read_forms
 from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.languages.segmenters import EXTRAS, Counts, Segmenters
 from ranklet.corpus.languages.spellings import Spellings
 from ranklet.corpus.languages.stop_lists import stop_list
-from ranklet.corpus.processes import Work, blocks_of, each
+from ranklet.corpus.processes import Work, cut_blocks, each
 from ranklet.corpus.progress import progress
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.text.analysis import Vocabulary, splitter
@@ -65,9 +65,9 @@ def collection_words(
     Raises:
         CollectionError: a process has ended.
     """
-    shares = shares_of(texts) if options.language == AUTO else {options.language: 1.0}
+    shares = compute_shares(texts) if options.language == AUTO else {options.language: 1.0}
     languages = tuple(shares)
-    codes = array("B", map(languages.index, languages_of(texts, shares)))  # a list would be large
+    codes = array("B", map(languages.index, detect_languages(texts, shares)))  # small
     lists = {code: stop_list(code) for code in languages}
     counts, particles = _counts(texts, lists)
     every = frozenset[str]().union(*lists.values())
@@ -129,9 +129,9 @@ def _settings(
 
 def _tokens(texts: Iterable[bytes], settings: Mapping[str, Any], size: int = 0) -> WordTokens:
     """Return the words of texts, which are found by `open_reader`."""
-    tokens, blocks = WordTokens(), blocks_of(texts)
-    for process, tokens_of, lengths, *new in each(open_reader, settings, blocks, size):
-        spelled, numbers = [word.decode() for word in new], np.frombuffer(tokens_of, np.int32)
+    tokens, blocks = WordTokens(), cut_blocks(texts)
+    for process, tokenize_texts, lengths, *new in each(open_reader, settings, blocks, size):
+        spelled, numbers = [word.decode() for word in new], np.frombuffer(tokenize_texts, np.int32)
         tokens.add(Words(spelled, numbers, np.frombuffer(lengths, np.int64)), process)
     return tokens
 

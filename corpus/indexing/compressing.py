@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.indexing.packer import packed
-from ranklet.corpus.processes import Work, blocks_of, each
+from ranklet.corpus.processes import Work, cut_blocks, each
 from ranklet.runtime.storage.strings import (
     MOST_DICTIONARY,
     CompressedStrings,
@@ -25,7 +25,7 @@ _LEVEL = 3  # zlib's; 4 takes a tenth more time and saves nothing, 6 saves 4 % i
 _SAMPLES, _SHARE = 128, 4  # strings in a dictionary, and its bytes per string of the collection
 
 
-def dictionary_of(keys: Strings, strings: Strings) -> bytes:
+def make_dictionary(keys: Strings, strings: Strings) -> bytes:
     """Return the beginnings of some strings, those whose keys have the lowest checksums.
 
     Args:
@@ -57,7 +57,7 @@ def compressed(
     def pieces() -> Iterator[NDArray[np.uint8]]:
         settings = {"dictionary": dictionary.decode("latin-1")}
         numbers = takewhile(lambda _: go_on(), range(len(strings)))
-        blocks = blocks_of(map(strings.raw, numbers))
+        blocks = cut_blocks(map(strings.raw, numbers))
         for streams in each(open_deflater, settings, blocks, strings.data.nbytes, spared=1):
             ends.extend(accumulate(map(len, streams), initial=ends.pop()))
             yield np.frombuffer(b"".join(streams), np.uint8)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ranklet.corpus.sources.cells import Cell, Verbatim, plain, stands_for_nothing
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, NUMBER, STRING
-from ranklet.runtime.metadata.columns import days_of, in_utc, microseconds_of, read_date
+from ranklet.runtime.metadata.columns import count_days, count_microseconds, in_utc, read_date
 
 # The types that a value can have, in the order of preference, as bits.
 ORDER = (FLAG, NUMBER, DATE, DATETIME, STRING, LIST)
@@ -97,10 +97,10 @@ def _of_number(value: Any) -> Typed:
     return BITS[NUMBER], number
 
 
-def type_of(seen: Counter[int]) -> str:
+def choose_type(seen: Counter[int]) -> str:
     """Return the type of a field; a string if no type fits all values.
 
-    >>> type_of(Counter({BITS["number"] | BITS["string"]: 9, BITS["string"]: 1}))
+    >>> choose_type(Counter({BITS["number"] | BITS["string"]: 9, BITS["string"]: 1}))
     'string'
 
     Args:
@@ -124,7 +124,7 @@ def nearest(seen: Counter[int]) -> str:
     >>> nearest(Counter({BITS["number"] | BITS["string"]: 1, BITS["string"]: 9}))
     ''
     """
-    if type_of(seen) != STRING:
+    if choose_type(seen) != STRING:
         return ""
     known = {bits: count for bits, count in seen.items() if bits != NOTHING}
     counts = Counter[str]()
@@ -150,7 +150,7 @@ def as_flag(value: Any) -> bool:
 
 def as_days(value: str) -> int:
     """Return the days from 1970 to a date."""
-    return days_of(date.fromisoformat(value))
+    return count_days(date.fromisoformat(value))
 
 
 def as_microseconds(value: str) -> int:
@@ -158,7 +158,7 @@ def as_microseconds(value: str) -> int:
     day = read_date(value)
     if day is None:  # unreachable, because `typed` has read it
         raise ValueError(value)
-    return microseconds_of(day)
+    return count_microseconds(day)
 
 
 def as_string(value: Any) -> str:

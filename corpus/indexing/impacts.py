@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.corpus.indexing.ordering import order_of_numbers
+from ranklet.corpus.indexing.ordering import order_numbers
 from ranklet.corpus.indexing.packer import packed, release, spans
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.options import check_one_of
@@ -80,7 +80,7 @@ def storage_loss(exact: ImpactIndex, stored: ImpactIndex) -> float:
     return lost / total if total else 0.0
 
 
-def index_of_rows(
+def index_rows(
     offsets: NDArray[np.int64],
     terms: NDArray[np.integer],
     impacts: NDArray[np.floating],
@@ -109,7 +109,7 @@ def index_of_rows(
     positive = values > 0
     starts = np.concatenate([[0], np.cumsum(positive)])[offsets].astype(np.int64)
     own = terms[positive]
-    order = order_of_numbers(own)
+    order = order_numbers(own)
     rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.uint32), np.diff(starts))
     documents, by_term = rows[order], values[positive][order]
     begins = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=vocabulary))])

@@ -21,8 +21,8 @@ from ranklet.corpus.indexing.field_types import (
     as_microseconds,
     as_number,
     as_string,
+    choose_type,
     nearest,
-    type_of,
     typed,
 )
 from ranklet.corpus.indexing.packer import Packer
@@ -118,7 +118,9 @@ class MetadataCollector:
         names = sorted(self._seen)
         remarks = {name: remark for name in names if (remark := self._remark(name))}
         self._warn(remarks)
-        columns = {name: _COLUMNS[types.get(name) or type_of(self._seen[name])]() for name in names}
+        columns = {
+            name: _COLUMNS[types.get(name) or choose_type(self._seen[name])]() for name in names
+        }
         for number, text in enumerate(self._rows.strings() if names else ()):
             for name, value in json.loads(text or "{}").items():
                 columns[name].add(number, value)
@@ -316,10 +318,10 @@ def smallest_type(count: int) -> type[np.unsignedinteger[Any]]:
     return next(each for each in fitting if count <= np.iinfo(each).max + 1)
 
 
-def of_whole_documents(first: NDArray[np.uint32] | None, count: int) -> NDArray[np.intp]:
+def join_documents(first: NDArray[np.uint32] | None, count: int) -> NDArray[np.intp]:
     """Return which whole document each of `count` passages belongs to, (passages,).
 
-    >>> of_whole_documents(np.array([0, 0, 2], np.uint32), 3).tolist()
+    >>> join_documents(np.array([0, 0, 2], np.uint32), 3).tolist()
     [0, 0, 1]
     """
     if first is None:

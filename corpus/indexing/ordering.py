@@ -9,7 +9,7 @@ _WORD = 8  # bytes that are compared at once
 _READ = 1 << 16  # strings that are read at a time
 
 
-def order_of(strings: Strings) -> NDArray[np.uint32]:
+def choose_order(strings: Strings) -> NDArray[np.uint32]:
     """Return the numbers of strings in the order of their bytes, (strings,) uint32.
 
     Equal strings are in the order of their numbers.
@@ -17,7 +17,7 @@ def order_of(strings: Strings) -> NDArray[np.uint32]:
     It takes some 40 bytes of memory per string. Sorting a list of the strings takes three times as
     much, and longer.
 
-    >>> order_of(Strings.pack(["b", "", "abcdefghi", "abcdefgh", "b"])).tolist()
+    >>> choose_order(Strings.pack(["b", "", "abcdefghi", "abcdefgh", "b"])).tolist()
     [1, 3, 2, 0, 4]
     """
     order = np.arange(len(strings), dtype=np.uint32)
@@ -66,12 +66,12 @@ def _words(
     return words, lengths
 
 
-def order_of_numbers(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+def order_numbers(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return the places of numbers in ascending order, of equal ones in their order.
 
     numpy sorts stably in linear time only what has 16 bits, so it sorts by the low ones first.
 
-    >>> order_of_numbers(np.array([1 << 20, 3, 1 << 20, 1 << 16 | 2])).tolist()
+    >>> order_numbers(np.array([1 << 20, 3, 1 << 20, 1 << 16 | 2])).tolist()
     [1, 3, 0, 2]
 
     Args:

@@ -81,7 +81,7 @@ class Rows(NamedTuple):
     columns: tuple[NDArray[Any], ...]  # (n, …) each
 
 
-def joined_offsets(origins: Origins, parts: Sequence[Offsets]) -> NDArray[np.int64]:
+def join_offsets(origins: Origins, parts: Sequence[Offsets]) -> NDArray[np.int64]:
     """Return the offsets of the documents' rows, (documents + 1,) int64.
 
     Args:
@@ -92,7 +92,7 @@ def joined_offsets(origins: Origins, parts: Sequence[Offsets]) -> NDArray[np.int
     return np.append(0, np.cumsum(np.concatenate([np.empty(0, np.int64), *lengths])))
 
 
-def joined_column(
+def join_column(
     origins: Origins, offsets: Sequence[Offsets], columns: Sequence[NDArray[Any]]
 ) -> Iterator[NDArray[Any]]:
     """Yield the pieces of one column that make up the documents' rows, in order.
@@ -107,16 +107,16 @@ def joined_column(
 
 
 def joined_rows(origins: Origins, parts: Sequence[Rows]) -> Rows:
-    """Return the rows of all documents, in temporary files; see `joined_offsets`."""
+    """Return the rows of all documents, in temporary files; see `join_offsets`."""
     offsets = [part.offsets for part in parts]
     columns = []
     for at, column in enumerate(parts[-1].columns):
-        pieces = joined_column(origins, offsets, [part.columns[at] for part in parts])
+        pieces = join_column(origins, offsets, [part.columns[at] for part in parts])
         columns.append(packed(pieces, column.dtype, column.shape[1:]))
-    return Rows(joined_offsets(origins, offsets), tuple(columns))
+    return Rows(join_offsets(origins, offsets), tuple(columns))
 
 
-def joined_strings(origins: Origins, parts: Sequence[Strings]) -> Strings:
+def join_strings(origins: Origins, parts: Sequence[Strings]) -> Strings:
     """Concatenate strings from the bundles and the new documents in their final order.
 
     If those of the bundles are compressed with one dictionary, so are all.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.indexing.packer import NumberPacker, packed, release, spans
 from ranklet.corpus.indexing.ragged import ranges
-from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturated_sum, saturation
+from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturate_sum, saturation
 from ranklet.runtime.lexical.field_index import UNSIGNED, Column, FieldIndex, Formula
 from ranklet.runtime.lexical.impact_index import ImpactIndex, largest_impacts
 from ranklet.runtime.storage.forward import Forward
@@ -110,7 +110,7 @@ class Postings:
             for begin, end in spans(self.offsets, _IMPACTS):
                 own = self.offsets[begin : end + 1]
                 amounts = fields.amounts(int(own[0]), int(own[-1]))
-                found = saturated_sum(amounts, formula.weights.values(), formula.k1)
+                found = saturate_sum(amounts, formula.weights.values(), formula.k1)
                 found *= np.repeat(weights[begin:end], np.diff(own))
                 largest[begin:end] = largest_impacts(own - own[0], found)
                 yield found

@@ -14,14 +14,14 @@ from ranklet.corpus.indexing.analysed import (
     AnalysedCollection,
     if_any,
     if_split,
-    wanted_fields,
+    list_wanted_fields,
     wordpieces,
 )
 from ranklet.corpus.indexing.collection_words import collection_words
-from ranklet.corpus.indexing.metadata import Field, MetadataCollector, of_whole_documents
-from ranklet.corpus.indexing.ordering import order_of
-from ranklet.corpus.indexing.origins import Origins, Rows, joined_rows, joined_strings
-from ranklet.corpus.indexing.searched import texts_of, words_of
+from ranklet.corpus.indexing.metadata import Field, MetadataCollector, join_documents
+from ranklet.corpus.indexing.ordering import choose_order
+from ranklet.corpus.indexing.origins import Origins, Rows, join_strings, joined_rows
+from ranklet.corpus.indexing.searched import list_searched, list_words
 from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import WORDS, TextOptions
 from ranklet.runtime.bundles.documents import Documents
@@ -52,10 +52,10 @@ class Texts(NamedTuple):
     def joined(cls, origins: Origins, parts: "Sequence[Documents | Texts]") -> Self:
         """Return the documents of some bundles, and new ones, in the order of their origins."""
         ids, titles, texts = (
-            joined_strings(origins, [getattr(each, name) for each in parts])
+            join_strings(origins, [getattr(each, name) for each in parts])
             for name in ("ids", "titles", "texts")
         )
-        return cls(ids, titles, texts, joined_strings(origins, list(map(_locations, parts))))
+        return cls(ids, titles, texts, join_strings(origins, list(map(_locations, parts))))
 
 
 class Contents(NamedTuple):
@@ -123,18 +123,18 @@ def analyse_again(
     Raises:
         BundleError: a bundle is damaged.
     """
-    wanted, first = wanted_fields(fields, tokenizer), if_split(contents.first)
+    wanted, first = list_wanted_fields(fields, tokenizer), if_split(contents.first)
     if metadata is None:
         others = MetadataCollector()
         for each in contents.metadata:
             others.add(each)
-        metadata = others.fields(of_whole_documents(first, len(contents.ids)))
+        metadata = others.fields(join_documents(first, len(contents.ids)))
     ranked = RankedTexts(contents.titles, contents.texts, titles)
-    more = texts_of(metadata, columns)
+    more = list_searched(metadata, columns)
     vocab, tokens, shares = collection_words(ranked, words, known_words, more)
     forwards = {"words": tokens}
     documents = Documents(
-        contents.ids, order_of(contents.ids), contents.titles, contents.texts, forwards, vocab,
+        contents.ids, choose_order(contents.ids), contents.titles, contents.texts, forwards, vocab,
         titled=titles, first=first, locations=if_any(contents.locations),
     )  # fmt: skip
     if tokenizer is not None and "wordpieces" in wanted:
@@ -146,5 +146,5 @@ def analyse_again(
     return AnalysedCollection(
         documents, analyzer, forwards, wanted, titles, metadata, tuple(shares), words.method,
         origins, shares if words.language == AUTO else {},
-        words_of(metadata, columns, analyzer, len(documents)),
+        list_words(metadata, columns, analyzer, len(documents)),
     )  # fmt: skip

@@ -18,7 +18,7 @@ from ranklet.runtime.text.analysis import Analyzer
 _DOCUMENTS = 1 << 16  # whose words are packed at a time
 
 
-def texts_of(columns: Mapping[str, Field], names: Sequence[str]) -> Iterator[str]:
+def list_searched(columns: Mapping[str, Field], names: Sequence[str]) -> Iterator[str]:
     """Yield the distinct strings of some columns, of those that are there.
 
     Raises:
@@ -39,7 +39,7 @@ def check_columns(columns: Mapping[str, Field], names: Sequence[str]) -> None:
             )
 
 
-def words_of(
+def list_words(
     columns: Mapping[str, Field], names: Iterable[str], analyzer: Analyzer, documents: int
 ) -> dict[str, Forward]:
     """Return the words of every document in some columns, without stop words, by column.
@@ -65,7 +65,7 @@ def _texts(field: Field, name: str) -> Iterable[str]:
 def _words(field: Field | None, analyzer: Analyzer, documents: int) -> Forward:
     if field is None or field.distinct is None:
         return Forward(np.zeros(documents + 1, np.int64), np.empty(0, np.int32))
-    found = analyzer.begin().tokens_of(list(field.distinct), "words")
+    found = analyzer.begin().tokenize_texts(list(field.distinct), "words")
     lengths = np.array([len(each) for each in found], np.int64)
     every = np.concatenate([*found, np.empty(0, np.int32)])
     distinct = Forward(np.append(0, np.cumsum(lengths)), every.astype(np.int32))

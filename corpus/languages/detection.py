@@ -29,12 +29,12 @@ _CODES = sorted(LANGUAGES)
 _EN = _CODES.index("en")
 
 
-def shares_of(texts: Sequence[str]) -> dict[str, float]:
+def compute_shares(texts: Sequence[str]) -> dict[str, float]:
     """Return the languages with at least `LEAST_SHARE` of the texts, most frequent first.
 
     English is the only one if no text has letters.
 
-    >>> shares_of(["This is the house of the cat.", "It has a roof and a door."])
+    >>> compute_shares(["This is the house of the cat.", "It has a roof and a door."])
     {'en': 1.0}
 
     Returns:
@@ -68,7 +68,7 @@ def _shares(likelihoods: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(parts[:-_UNREAD].mean(0))
 
 
-def languages_of(texts: Sequence[str], shares: Mapping[str, float]) -> Iterator[str]:
+def detect_languages(texts: Sequence[str], shares: Mapping[str, float]) -> Iterator[str]:
     """Yield the language of every text, one of those that have a share."""
     languages = list(shares)
     if len(languages) == 1:

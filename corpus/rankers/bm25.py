@@ -4,7 +4,7 @@ import numpy as np
 
 from ranklet.corpus.building.indexer import Indexer, IndexJob
 from ranklet.corpus.building.writer import INDEX_FILES
-from ranklet.corpus.indexing.analysed import impacts_of
+from ranklet.corpus.indexing.analysed import compute_term_impacts
 from ranklet.corpus.indexing.impacts import in_fewer_bits
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.lexical.field_index import (
@@ -28,7 +28,7 @@ def index(job: IndexJob) -> RankerEntry:
         if settings.fields is not None:
             shape = (len(settings.fields),)
             averages = job.base.array(job.folder + AVERAGES, np.float64, shape).tolist()
-    exact = impacts_of(settings, postings, average, averages)
+    exact = compute_term_impacts(settings, postings, average, averages)
     job.writer.index(job.folder, in_fewer_bits(exact, settings.impacts))
     job.writer.array(job.folder + STATISTICS, np.array([average], np.float64))
     if isinstance(exact, FieldIndex):

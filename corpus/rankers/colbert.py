@@ -20,7 +20,7 @@ from ranklet.corpus.building.document_encoding import (
 )
 from ranklet.corpus.building.indexer import Indexer, IndexJob
 from ranklet.corpus.building.resumable import Arrays, BlockCache
-from ranklet.corpus.indexing.origins import joined_column, joined_offsets
+from ranklet.corpus.indexing.origins import join_column, join_offsets
 from ranklet.corpus.indexing.packer import packed
 from ranklet.runtime.bundles.files import CUT, BundleFiles
 from ranklet.runtime.bundles.manifest import RankerEntry
@@ -71,7 +71,7 @@ def index_vectors(job: IndexJob, encoder: TokenEncoder) -> RankerEntry:
     )
 
     def encoded(texts: Sequence[str]) -> Encoded:
-        store, cut = encoder.stored_vectors(texts)
+        store, cut = encoder.encode_stored(texts)
         return Encoded(store.offsets, store.vectors, cut)
 
     return index_tokens(job, encoder, OFFSETS, columns, encoded)
@@ -120,7 +120,7 @@ def index_tokens(
                 file.write(arrays[_key(column)].tobytes())
         stored = [bundle.offsets(folder + offsets_file) for bundle in origins.bundles]
         parts = [*stored, np.cumsum(np.concatenate(lengths))]
-        offsets = joined_offsets(origins, parts)
+        offsets = join_offsets(origins, parts)
         size = offsets.nbytes
         writer.array(folder + offsets_file, offsets)
         for column, file in zip(columns, written, strict=True):
@@ -129,7 +129,7 @@ def index_tokens(
                 bundle.array(folder + column.file, column.dtype, (int(own[-1]), *column.shape))
                 for bundle, own in zip(origins.bundles, stored, strict=True)
             ]
-            pieces = joined_column(origins, parts, [*sources, new])
+            pieces = join_column(origins, parts, [*sources, new])
             values = packed(pieces, column.dtype, column.shape)
             size += values.nbytes
             writer.array(folder + column.file, values)

@@ -52,14 +52,14 @@ def _idf(encoder: LightEncoder, name: str, analysed: AnalysedCollection) -> NDAr
     origins = origins.only([counts is not None for counts in counted])
     total, new = document_frequencies(encoder.layout, []), origins.new
     for begin in range(0, len(new), BLOCK):
-        texts = analysed.documents.ranked_texts(new[begin : begin + BLOCK].tolist())
+        texts = analysed.documents.read_ranked_texts(new[begin : begin + BLOCK].tolist())
         total += document_frequencies(encoder.layout, texts)
     for part, counts in enumerate(each for each in counted if each is not None):
         stored = origins.bundles[part].need_documents()
         times = np.bincount(origins.number[origins.part == part], minlength=len(stored))
         total += counts
         for number in np.flatnonzero(times != 1).tolist():  # gone, or several times there
-            own = document_frequencies(encoder.layout, stored.ranked_texts([number]))
+            own = document_frequencies(encoder.layout, stored.read_ranked_texts([number]))
             total += (int(times[number]) - 1) * own
     return idf(total, len(analysed.documents))
 

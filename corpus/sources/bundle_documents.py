@@ -39,7 +39,7 @@ def whole_documents(bundle: BundleFiles, columns: Sequence[str] = ()) -> Iterato
         number += len(passages)
 
 
-def metadata_of(bundle: BundleFiles, numbers: Iterable[int]) -> Iterator[Mapping[str, Any]]:
+def collect_metadata(bundle: BundleFiles, numbers: Iterable[int]) -> Iterator[Mapping[str, Any]]:
     """Yield the metadata of some documents of a bundle, as it stores them."""
     metadata = Metadata(bundle)
     texts = [name for name, type_ in bundle.manifest.declared.items() if type_ == STRING]
@@ -48,7 +48,7 @@ def metadata_of(bundle: BundleFiles, numbers: Iterable[int]) -> Iterator[Mapping
         yield {**fields, **{name: Verbatim(fields[name]) for name in texts if name in fields}}
 
 
-def metadata_of_each(
+def collect_each_metadata(
     bundles: Sequence[BundleFiles],
     chosen: Sequence[tuple[int, int]],
     new: Sequence[Mapping[str, Any]] = (),
@@ -64,7 +64,7 @@ def metadata_of_each(
     if not any(each.manifest.metadata for each in bundles) and not any(new):
         return ()
     own: list[Iterator[Mapping[str, Any]]] = [
-        metadata_of(bundle, [number for part, number in chosen if part == at])
+        collect_metadata(bundle, [number for part, number in chosen if part == at])
         for at, bundle in enumerate(bundles)
     ]
     own.append(new[number] for part, number in chosen if part == len(bundles))

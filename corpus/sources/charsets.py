@@ -122,7 +122,7 @@ def decode_page(data: bytes, label: str | None = None) -> str:
     return decode(data, label)
 
 
-def declared_encoding(text: str, encoding: str) -> str:
+def find_declared_encoding(text: str, encoding: str) -> str:
     """Return a page as its own declaration says, if it is not in the encoding that was tried.
 
     Args:

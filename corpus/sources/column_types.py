@@ -99,7 +99,7 @@ class DeclaredColumns:
         for name in self.types.keys() & fields.keys():
             value = fields.pop(name)
             try:
-                read = value_of(value, self.types[name])
+                read = parse_value(value, self.types[name])
             except ValueError:
                 count, first = self._bad.get(name, (0, []))
                 if count < EXAMPLES:
@@ -140,12 +140,12 @@ def _advice(type_: str, places: list[str]) -> str:
     return ""
 
 
-def value_of(value: Any, type_: str) -> Any:
+def parse_value(value: Any, type_: str) -> Any:
     """Return the value of a declared type that something stands for; None if it is missing.
 
-    >>> value_of("€ 1,234.50", "number"), value_of("5 %", "number"), value_of("N/A", "number")
-    (1234.5, 5, None)
-    >>> value_of("31.12.2024", "dmy"), value_of("a; b", "list"), value_of("2024", "string")
+    >>> [parse_value(each, "number") for each in ("€ 1,234.50", "5 %", "N/A")]
+    [1234.5, 5, None]
+    >>> parse_value("31.12.2024", "dmy"), parse_value("a; b", "list"), parse_value("2024", "string")
     (datetime.date(2024, 12, 31), ['a', 'b'], '2024')
 
     Raises:

@@ -140,10 +140,10 @@ class Database:
         )
 
 
-def database_of(address: str) -> Database:
+def open_database_file(address: str) -> Database:
     """Return the rows that an address names; what follows ``query=`` may be written as it is.
 
-    >>> database_of("sqlite:///a.db?query=SELECT a FROM b WHERE c=1").query
+    >>> open_database_file("sqlite:///a.db?query=SELECT a FROM b WHERE c=1").query
     'SELECT a FROM b WHERE c=1'
 
     Raises:

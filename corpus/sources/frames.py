@@ -30,7 +30,7 @@ def is_table(value: object) -> bool:
     return later or streams or hasattr(value, "columns")
 
 
-def rows_of(table: Any) -> Iterator[Mapping[Any, Any]]:
+def make_rows(table: Any) -> Iterator[Mapping[Any, Any]]:
     """Yield the rows of a table as objects; an index of pandas is a column if it has a name.
 
     Raises:

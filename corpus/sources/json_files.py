@@ -124,7 +124,7 @@ def _of_value(path: Path, value: Any) -> Records:
         yield from _listed(path, value)
     else:
         raise CollectionError(
-            f"{path} is {kind_of(value)}; it must be a list of documents, or an object with "
+            f"{path} is {detect_kind(value)}; it must be a list of documents, or an object with "
             "documents by id"
         )
 
@@ -219,13 +219,13 @@ def as_record(place: str, value: object) -> Record | Bad:
         return Record(place, {"text": value})
     if isinstance(value, Mapping):
         return Record(place, value)
-    return Bad(place, "broken", f"{kind_of(value)} and not an object or a text")
+    return Bad(place, "broken", f"{detect_kind(value)} and not an object or a text")
 
 
-def kind_of(value: object) -> str:
+def detect_kind(value: object) -> str:
     """Return what a value is, in words.
 
-    >>> kind_of([1]), kind_of(None), kind_of(1.5)
+    >>> detect_kind([1]), detect_kind(None), detect_kind(1.5)
     ('a list', 'null', 'a number')
     """
     if value is None:

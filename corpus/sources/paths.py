@@ -124,7 +124,7 @@ def partition(folders: Iterable[str]) -> dict[str, Cell]:
     return {each[1]: Cell(unquote(each[2])) for each in pairs if each and each[2] != _ABSENT}
 
 
-def files_of(path: Path, options: SourceOptions) -> Files:
+def list_source_files(path: Path, options: SourceOptions) -> Files:
     """Return the files of a path, a file or a folder; - is the standard input.
 
     Raises:

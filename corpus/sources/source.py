@@ -30,12 +30,12 @@ from ranklet.corpus.sources.cells import (
 )
 from ranklet.corpus.sources.column_types import EXAMPLES, DeclaredColumns
 from ranklet.corpus.sources.columns import SAMPLE, Columns, Survey, choose_columns, listed
-from ranklet.corpus.sources.databases import SCHEME, Database, database_of
-from ranklet.corpus.sources.frames import Table, is_table, rows_of
-from ranklet.corpus.sources.json_files import as_record, is_document, kind_of, rows_by_id
+from ranklet.corpus.sources.databases import SCHEME, Database, open_database_file
+from ranklet.corpus.sources.frames import Table, is_table, make_rows
+from ranklet.corpus.sources.json_files import as_record, detect_kind, is_document, rows_by_id
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.passages import located
-from ranklet.corpus.sources.paths import Files, files_of
+from ranklet.corpus.sources.paths import Files, list_source_files
 from ranklet.corpus.sources.spool import Spool
 from ranklet.corpus.sources.text_files import EXAMPLE
 from ranklet.runtime.answers.console import printable
@@ -112,7 +112,7 @@ class Source:
             self._given, self.name = self._of_address(os.fspath(texts))
         elif is_table(texts):
             self.name = "documents"
-            self._given = Objects(texts, rows_of)
+            self._given = Objects(texts, make_rows)
         elif isinstance(texts, Mapping) and not is_document(texts):
             self.name = "documents"
             self._given = Objects(texts, rows_by_id)
@@ -129,7 +129,7 @@ class Source:
     def _of_address(self, given: str) -> tuple[Files | Database, str]:
         """Return what a path or an address names, and its name."""
         if given.startswith(SCHEME):
-            database = database_of(given)
+            database = open_database_file(given)
             return database, database.path.name
         if not given or "://" in given:  # "" is a variable without value
             raise InputError(
@@ -137,7 +137,7 @@ class Source:
                 f"a table of SQLite {SCHEME}FILE"
             )
         path = Path(given)
-        return files_of(path, self.options), path.absolute().name
+        return list_source_files(path, self.options), path.absolute().name
 
     @property
     def splitting(self) -> Splitting:
@@ -273,7 +273,7 @@ class Source:
         for column in filter(None, (columns.title, *columns.text)):
             value = as_text(fields.get(column))
             if value is None:
-                kind = kind_of(fields[column])
+                kind = detect_kind(fields[column])
                 return Bad(record.place, "broken", f"{column} is {kind} and not a text")
             texts[column] = value
         text = "\n\n".join(filter(str.strip, (texts[column] for column in columns.text)))

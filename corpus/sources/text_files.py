@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ranklet.corpus.collections.opening import Position, content, format_suffix, open_text
 from ranklet.corpus.sources.cells import Bad, Record, Records, is_decoded, not_decoded
-from ranklet.corpus.sources.charsets import declared_encoding
+from ranklet.corpus.sources.charsets import find_declared_encoding
 from ranklet.corpus.sources.documents.part import Part
 from ranklet.corpus.sources.documents.reading import READERS, read_parts
 from ranklet.corpus.sources.html import Page, read_page
@@ -56,7 +56,7 @@ def _of_text(
         text = content(path, file).replace("\r\n", "\n")
     suffix = format_suffix(path)
     if suffix in HTML:
-        text = declared_encoding(text, options.encoding)
+        text = find_declared_encoding(text, options.encoding)
     if not is_decoded(text):
         return not_decoded(str(path), text)
     page = Page("", text)

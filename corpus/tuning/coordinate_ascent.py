@@ -52,12 +52,12 @@ def coordinate_ascent(
     """
     goal, size = parse_measure(measure), judged.features.shape[2]
 
-    def value_of(weights: NDArray[np.float64]) -> float:
+    def parse_value(weights: NDArray[np.float64]) -> float:
         return mean(judged, judged.scores(weights), goal)
 
     rng = np.random.default_rng(0)
     plain = [np.full(size, 1 / size), *np.eye(size)]  # equal weights, then each feature alone
-    plain_values = [value_of(weights) for weights in plain]
+    plain_values = [parse_value(weights) for weights in plain]
     best_single = 1 + int(np.argmax(plain_values[1:]))
     starts = [
         plain[0],
@@ -68,7 +68,7 @@ def coordinate_ascent(
     results = list(zip(plain_values, plain, strict=True))
     for start in starts[:restarts]:
         weights = _climb(judged, goal, start, rng)
-        results.append((value_of(weights), weights))
+        results.append((parse_value(weights), weights))
     value, weights = max(results, key=lambda pair: pair[0])  # prefers the plain weights if equal
     return FusionWeights(tuple(weights.tolist()), value)
 

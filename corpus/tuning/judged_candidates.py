@@ -68,7 +68,7 @@ def judge(
     return Judged.from_lists(feature_rows, grade_rows, missed_rows)
 
 
-def judged_lists(
+def read_judged_lists(
     queries: Sequence[JudgedQuery],
     found: Sequence[Sequence[str]],
     features: Sequence[NDArray[np.float32]],

@@ -13,18 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.building.addition_writer import AdditionWriter
-from ranklet.corpus.building.folder import needs_of, write_collection
+from ranklet.corpus.building.folder import list_needs, write_collection
 from ranklet.corpus.building.indexer import IndexJob, indexer
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.indexing.analysed import AnalysedCollection, if_any, if_split, wordpieces
-from ranklet.corpus.indexing.metadata import MetadataCollector, of_whole_documents
-from ranklet.corpus.indexing.ordering import order_of
+from ranklet.corpus.indexing.metadata import MetadataCollector, join_documents
+from ranklet.corpus.indexing.ordering import choose_order
 from ranklet.corpus.indexing.origins import Origins, Rows, joined_rows
 from ranklet.corpus.indexing.reuse import Texts, first_passages
-from ranklet.corpus.indexing.searched import texts_of, words_of
+from ranklet.corpus.indexing.searched import list_searched, list_words
 from ranklet.corpus.indexing.vocabulary import vocabulary
 from ranklet.corpus.indexing.word_tokens import WordReader, Words, WordTokens
-from ranklet.corpus.sources.bundle_documents import metadata_of
+from ranklet.corpus.sources.bundle_documents import collect_metadata
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
@@ -132,14 +132,14 @@ class _Collection:
         ids, titles, texts, locations = Texts.joined(self._origins, [*stored, Texts.of(self._new)])
         forwards: dict[str, Forward] = {}
         bare = Documents(
-            ids, order_of(ids), titles, texts, forwards, self._base.analyzer.vocabulary,
+            ids, choose_order(ids), titles, texts, forwards, self._base.analyzer.vocabulary,
             titled=manifest.titles, first=if_split(self._first(ids)), locations=if_any(locations),
         )  # fmt: skip
         numbers = self._origins.new.tolist()
         columns = self._metadata(bare.first, len(bare), types)
-        searched = needs_of(self._base)["columns"]
-        in_columns = texts_of(columns, searched)
-        vocab, forwards["words"] = self._words(bare.ranked_texts(numbers), in_columns)
+        searched = list_needs(self._base)["columns"]
+        in_columns = list_searched(columns, searched)
+        vocab, forwards["words"] = self._words(bare.read_ranked_texts(numbers), in_columns)
         tokenizer = None
         if "wordpieces" in manifest.fields:
             tokenizer = self._base.analyzer.tokenizer
@@ -153,7 +153,7 @@ class _Collection:
         return AnalysedCollection(
             bare, analyzer, forwards, manifest.fields, manifest.titles, columns,
             manifest.languages, manifest.normaliser, self._origins,
-            columns=words_of(columns, searched, analyzer, len(bare)),
+            columns=list_words(columns, searched, analyzer, len(bare)),
         )  # fmt: skip
 
     def _first(self, ids: Strings) -> NDArray[np.uint32]:
@@ -196,14 +196,14 @@ class _Collection:
         collector = MetadataCollector()
         for files, numbers in self._kept:
             begins = first_passages(files.need_documents())
-            for each in metadata_of(files, numbers[begins[numbers] == numbers].tolist()):
+            for each in collect_metadata(files, numbers[begins[numbers] == numbers].tolist()):
                 collector.add(each)
         last = None
         for document in self._new:
             if document.id != last:
                 collector.add(document.metadata)
             last = document.id
-        return collector.fields(of_whole_documents(first, count), types)
+        return collector.fields(join_documents(first, count), types)
 
 
 def _lemmas(words: Iterable[str], vocabulary: Vocabulary) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.indexing.field_types import Unusable, as_string, typed
-from ranklet.corpus.sources.bundle_documents import metadata_of
+from ranklet.corpus.sources.bundle_documents import collect_metadata
 from ranklet.corpus.sources.cells import Cell, stands_for_nothing
 from ranklet.runtime.bundles.additions import Change
 from ranklet.runtime.bundles.documents import Documents
@@ -16,7 +16,7 @@ from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.bundles.segments import Shifts
 from ranklet.runtime.ground.errors import CollectionError, InputError, UnknownDocumentError
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.segments import parts_of
+from ranklet.runtime.search.segments import list_parts
 
 _SHOWN = 3  # ids that a message names
 
@@ -76,7 +76,7 @@ def find_changes(
         InputError: an id is added and deleted, or no document remains.
         UnknownDocumentError: an id to delete is unknown.
     """
-    documents, parts = search.documents, parts_of(search)
+    documents, parts = search.documents, list_parts(search)
     shifts = Shifts([each.files.manifest.documents for each in parts])
     gone, missing = numbers_to_delete(documents, deleted, given, missing_ok, others)
     known = {id_: number for id_ in given if (number := documents.find(id_)) >= 0}
@@ -151,7 +151,7 @@ def is_same(bundle: BundleFiles, number: int, new: Sequence[Document]) -> bool:
     stored = [(*old.record(at), old.location(at)) for at in old.passages(number).tolist()]
     if stored != [(*each[:3], Location.read(each.location)) for each in new]:
         return False
-    (metadata,) = metadata_of(bundle, [number])
+    (metadata,) = collect_metadata(bundle, [number])
     given = {
         name: value
         for name, value in new[0].metadata.items()

@@ -18,7 +18,7 @@ from ranklet.runtime.bundles.additions import HISTORY, Additions, Change, of_bas
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
 from ranklet.runtime.ground.errors import BundleError, BusyError, InputError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
@@ -82,7 +82,7 @@ def _compact(bundle: BundleLike, keep: int | None) -> None:
 
 
 def _join_once(bundle: BundleLike, keep: int | None, *, late: bool) -> None:
-    with hinted(), BundleWriter(bundle, overwrite=True, late=late) as out:
+    with hint_packages(), BundleWriter(bundle, overwrite=True, late=late) as out:
         source = BundleFiles(bundle)
         listed, search = read_additions(source), open_search(source)
         listed = replace(listed, keep=listed.keep if keep is None else keep)
@@ -117,7 +117,7 @@ def restore(bundle: BundleLike, version: int) -> None:
     Raises:
         InputError: there is no such version.
     """
-    with hinted(), BundleWriter(bundle, overwrite=True) as out:
+    with hint_packages(), BundleWriter(bundle, overwrite=True) as out:
         source = BundleFiles(bundle)
         before, search = read_additions(source), open_version(open_search(source), version)
         change = Change(documents=search.count(), restored=version)

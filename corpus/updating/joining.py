@@ -6,20 +6,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.corpus.building.folder import needs_of
+from ranklet.corpus.building.folder import list_needs
 from ranklet.corpus.collections.collection import Document
-from ranklet.corpus.index import words_of
+from ranklet.corpus.index import list_words
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.reuse import Contents, Texts, analyse_again, first_passages
-from ranklet.corpus.sources.bundle_documents import metadata_of_each
+from ranklet.corpus.sources.bundle_documents import collect_each_metadata
 from ranklet.corpus.updating.addition import PLACES, New
 from ranklet.corpus.updating.changes import Changes
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.segments import AdditionFiles, Shifts
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.segments import parts_of
+from ranklet.runtime.search.segments import list_parts
 from ranklet.runtime.text.ranked import ranked_text
 
 
@@ -33,7 +33,7 @@ class Joined(NamedTuple):
 def analyse_all(joined: Joined, source: BundleFiles) -> AnalysedCollection:
     """Return the analysis of a collection for a bundle's rankers; see `analyse_again`."""
     manifest = source.manifest
-    words, needs = words_of(manifest), needs_of(source)
+    words, needs = list_words(manifest), list_needs(source)
     return analyse_again(*joined, titles=manifest.titles, words=words, **needs)
 
 
@@ -47,7 +47,7 @@ def place_new(
         changing: the passages of each document, by id. Known ones keep their places.
         following: the place that the first new document gets.
     """
-    files, found = [each.files for each in parts_of(search)], list[New]()
+    files, found = [each.files for each in list_parts(search)], list[New]()
     shifts = Shifts([each.manifest.documents for each in files])
     for id_, passages in changing.items():
         number = search.documents.find(id_)
@@ -61,7 +61,7 @@ def place_new(
 
 def join(search: LocalSearch, changes: Changes | None = None) -> Joined:
     """Return all documents of a collection after some changes, each in its place."""
-    files = [each.files for each in parts_of(search)]
+    files = [each.files for each in list_parts(search)]
     stored: list[Documents | Texts] = [each.need_documents() for each in files]
     begins, mask = Shifts([each.manifest.documents for each in files]).begins, search.allowed()
     stays = np.ones(begins[-1], np.bool_) if mask is None else mask.copy()
@@ -83,7 +83,7 @@ def join(search: LocalSearch, changes: Changes | None = None) -> Joined:
     first = np.maximum.accumulate(np.where(begin, np.arange(len(order)), 0))
     wholes = np.flatnonzero(begin)
     chosen = list(zip(part[wholes].tolist(), number[wholes].tolist(), strict=True))
-    metadata = metadata_of_each(files, chosen, [each.metadata for each in added])
+    metadata = collect_each_metadata(files, chosen, [each.metadata for each in added])
     if added:
         stored.append(Texts.of(added))
     contents = Contents.joined(Origins(tuple(files), part, number), stored, first, metadata)
@@ -118,13 +118,13 @@ def _indexed(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where documents come from; those whose ranked text was there come from there."""
     part, number, documents = part.copy(), number.copy(), search.documents
-    files = [each.files for each in parts_of(search)]
+    files = [each.files for each in list_parts(search)]
     shifts = Shifts([each.manifest.documents for each in files])
     for at in np.flatnonzero(part == len(files)).tolist():
         new = added[number[at]]
         if new.id in known:
             text = ranked_text(new.title, new.text, documents.titled)
             for old in documents.passages(known[new.id]).tolist():
-                if documents.ranked_texts([old]) == [text]:
+                if documents.read_ranked_texts([old]) == [text]:
                     part[at], number[at] = shifts.place(old)
     return part, number

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.building.packages import check_packages
 from ranklet.corpus.collections.collection import Document
-from ranklet.corpus.index import words_of
+from ranklet.corpus.index import list_words
 from ranklet.corpus.indexing.field_types import BITS, NOTHING, Unusable, typed
 from ranklet.corpus.updating.addition import Kept, pack_addition
 from ranklet.corpus.updating.changes import Changes, Counts, by_id, find_changes
@@ -31,7 +31,7 @@ from ranklet.runtime.ground.errors import CollectionError
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import evaluate
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.segments import parts_of
+from ranklet.runtime.search.segments import list_parts
 
 MOST = 3  # additions; a search asks each of them
 GROWTH = 8  # an addition is joined with what follows it unless it is so many times as large,
@@ -78,7 +78,7 @@ class Live:
     @property
     def parts(self) -> list[LocalSearch]:
         """The search in the base and in each addition."""
-        return parts_of(self.search)
+        return list_parts(self.search)
 
     def write(
         self,
@@ -96,7 +96,7 @@ class Live:
                 one that is no part of what may be written, and `skip_bad` is not set.
         """
         files = self.search.files
-        words_of(files.manifest)  # raises if nothing says how words are read
+        list_words(files.manifest)  # raises if nothing says how words are read
         parts = by_id(added)
         refused = self._find_refused(parts)
         if refused and not skip_bad:

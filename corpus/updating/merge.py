@@ -18,7 +18,7 @@ from ranklet.corpus.evaluation.proof_report import REPORT
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.ragged import ranges
 from ranklet.corpus.indexing.reuse import Contents, first_passages
-from ranklet.corpus.sources.bundle_documents import metadata_of_each
+from ranklet.corpus.sources.bundle_documents import collect_each_metadata
 from ranklet.corpus.updating.changes import first_ids
 from ranklet.corpus.updating.joining import Joined, analyse_all
 from ranklet.runtime.bundle import Bundle
@@ -27,7 +27,7 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.lists import as_list
 from ranklet.runtime.ground.options import check_one_of
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
@@ -74,7 +74,7 @@ def merge(
     for path in bundles:
         on_disk(path)
     check_one_of("prefer", prefer, PREFER)
-    with hinted(), BundleWriter(target, overwrite=overwrite) as writer:
+    with hint_packages(), BundleWriter(target, overwrite=overwrite) as writer:
         sources = [BundleFiles(each, check="full") for each in bundles]
         for source in sources:
             source.need_collection()
@@ -126,7 +126,7 @@ def _join(sources: Sequence[BundleFiles], prefer: Prefer) -> Joined:
     first = np.repeat(ends - lengths, lengths)
     number = ranges(wholes, lengths)
     origins = Origins.of(sources, part, number)
-    contents = Contents.joined(origins, collections, first, metadata_of_each(sources, chosen))
+    contents = Contents.joined(origins, collections, first, collect_each_metadata(sources, chosen))
     return Joined(contents, origins)
 
 

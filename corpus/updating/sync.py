@@ -14,7 +14,7 @@ from pathlib import Path
 from ranklet.corpus.collections.opening import Position
 from ranklet.corpus.sources.cells import Bad
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.corpus.sources.paths import Files, files_of
+from ranklet.corpus.sources.paths import Files, list_source_files
 from ranklet.corpus.sources.source import Problems
 from ranklet.corpus.updating.changes import Counts, first_ids
 from ranklet.corpus.updating.synced_files import (
@@ -58,7 +58,7 @@ def sync(
         InputError: it is no folder of texts, or a file has the path of one in another folder that
             the bundle was synced with.
     """
-    files = folder_of_texts(Path(folder), options)
+    files = list_text_files(Path(folder), options)
     bundle._reload()
     before, path = read_additions(bundle.files), list_path(bundle)
     place, synced = _place(files), read_list(path)
@@ -113,7 +113,7 @@ def sync(
     return bundle.counts
 
 
-def folder_of_texts(folder: Path, options: SourceOptions | None = None) -> Files:
+def list_text_files(folder: Path, options: SourceOptions | None = None) -> Files:
     """Return the files of a folder that has a document, or pages, per file.
 
     Raises:
@@ -121,7 +121,7 @@ def folder_of_texts(folder: Path, options: SourceOptions | None = None) -> Files
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; `ranklet update` adds the documents of a file")
-    files = files_of(folder, options or SourceOptions())
+    files = list_source_files(folder, options or SourceOptions())
     if not files.are_texts:
         raise InputError(
             f"{folder} has tables, whose rows have ids of their own; add them by `ranklet update`"

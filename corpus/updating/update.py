@@ -13,7 +13,7 @@ from ranklet.corpus.building.packages import check_packages
 from ranklet.corpus.building.writer import BundleWriter, check_source
 from ranklet.corpus.collections.collection import Collection, Document, is_collection
 from ranklet.corpus.distributed.cluster import Cluster, connected
-from ranklet.corpus.distributed.indexing import indexed_shards
+from ranklet.corpus.distributed.indexing import index_shards
 from ranklet.corpus.distributed.options import LOCAL, EngineOptions
 from ranklet.corpus.distributed.shards import cut
 from ranklet.corpus.indexing.origins import Origins
@@ -28,7 +28,7 @@ from ranklet.runtime.bundles.additions import read_additions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import PLURALS, Splitting, field_type
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.lists import as_list
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.ranking import load
@@ -95,7 +95,7 @@ def update(
     place = bundle if target is None else target
     in_place = check_source(bundle, place)
     with (
-        hinted(),
+        hint_packages(),
         BundleWriter(place, overwrite=overwrite or in_place) as out,
         connected(engine) as cluster,
         engine.opened(bundle).damage_reported() as source,  # what the update before has written
@@ -241,7 +241,7 @@ def _with_shards(cluster: Cluster, joined: Joined, source: BundleFiles, folder: 
     )
     shards = [each.to_json().encode() for each in cut(documents)]
     titles = source.manifest.titles
-    bundles = indexed_shards(cluster, shards, source, folder, titles=titles)
+    bundles = index_shards(cluster, shards, source, folder, titles=titles)
     sizes = [each.manifest.documents for each in bundles]
     part, number = origins.part.copy(), origins.number.copy()
     own = np.repeat(np.arange(len(sizes)), sizes)

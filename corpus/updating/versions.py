@@ -24,7 +24,7 @@ from ranklet.runtime.bundles.additions import (
     of_base,
     read_local,
 )
-from ranklet.runtime.bundles.files import BASE, LIST, BundleFiles, additions_of
+from ranklet.runtime.bundles.files import BASE, LIST, BundleFiles, locate_additions
 from ranklet.runtime.storage.address import Address, writable
 from ranklet.runtime.writing.leftovers import remove
 from ranklet.runtime.writing.syncing import sync_all, sync_folder, sync_tree
@@ -63,7 +63,7 @@ def publish(
     partial, was_there = f".{LIST}.{secrets.token_hex(4)}.partial", place.exists()
     written = {**new, earlier: before.to_json().encode(), partial: text}
     try:
-        made_folder(path)
+        make_additions_folder(path)
         for name, content in written.items():
             (folder / name).write_bytes(content)
         # All at once, because a wait for the disk takes longest here.
@@ -89,7 +89,7 @@ def keep_base(files: BundleFiles, listed: Additions) -> None:
 
     Its files are shared by links where a file system has them.
     """
-    folder = made_folder(files.path)
+    folder = make_additions_folder(files.path)
     earlier = folder / numbered(listed.version)
     earlier.write_bytes(listed.to_json().encode())
     sync_all([earlier, folder])
@@ -141,7 +141,7 @@ def prune(path: Path | Address, keep: int) -> None:
             folder.rmdir()
 
 
-def made_folder(path: Path | Address) -> Path:
+def make_additions_folder(path: Path | Address) -> Path:
     """Return the folder of a bundle's additions, which is there."""
     folder = local_folder(path)
     if not folder.is_dir():
@@ -156,7 +156,7 @@ def local_folder(path: Path | Address) -> Path:
     Raises:
         InputError: the bundle is at an address.
     """
-    return Path(additions_of(writable(path if isinstance(path, Path) else path.raw)))
+    return Path(locate_additions(writable(path if isinstance(path, Path) else path.raw)))
 
 
 def remove_strays(path: Path | Address, listed: Additions) -> None:

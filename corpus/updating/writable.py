@@ -19,7 +19,7 @@ from ranklet.corpus.updating.update import documents_to_add
 from ranklet.runtime.asks import Where
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.ground.errors import InputError, RankletError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.lists import as_list
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.ranking import load
@@ -162,7 +162,7 @@ class WritableBundle(Bundle):
         """Add and delete documents in one step; see `add` and `delete`."""
         wanted = as_list(delete, "delete", "put the one id in a list")
         place = place_of(self.path)
-        with hinted(), full_disk_told(place, every=True), locked(place):
+        with hint_packages(), full_disk_told(place, every=True), locked(place):
             clean_up(place)
             self._reload()
             part = None if within is None else self._local.narrowed(within)
@@ -220,7 +220,7 @@ class WritableBundle(Bundle):
             InputError: there is no such version.
         """
         place = place_of(self.path)
-        with hinted(), full_disk_told(place, every=True), locked(place):
+        with hint_packages(), full_disk_told(place, every=True), locked(place):
             clean_up(place)
             self._reload()
             done = Live(self._local).restore(version)

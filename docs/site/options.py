@@ -105,7 +105,7 @@ def row(name: str, option: Option, default: object) -> str:
         f"`{name}`",
         shown,
         f"`{name}={option.example}`",
-        f"`{option.flag_of(name, default)}`",
+        f"`{option.name_flag(name, default)}`",
         f"`RANKLET_MAX_{option.limit.upper()}`" if option.limit else "",
         ", ".join(lacking),
     ]

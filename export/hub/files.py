@@ -16,7 +16,7 @@ from ranklet.training.imported.folder import (
     ModelFolder,
     read_json,
 )
-from ranklet.training.imported.sentence_settings import Prompts, prompt_names, prompts_of
+from ranklet.training.imported.sentence_settings import Prompts, choose_prompts, prompt_names
 from ranklet.training.imported.tokenizer import TOKENIZER, TOKENIZER_CONFIG
 
 SPECIAL = "special_tokens_map.json"
@@ -190,7 +190,7 @@ def _write_prompts(checkpoint: Checkpoint, model: ModelFolder, target: Path) -> 
     if not hasattr(settings, "query_prompt"):
         return
     chosen = Prompts(settings.query_prompt, settings.document_prompt)
-    if chosen != prompts_of(model.prompts):
+    if chosen != choose_prompts(model.prompts):
         named = dict(zip(prompt_names(model.prompts), chosen, strict=True))
         prompts = {**model.prompts, **named}
         _write(target / SENTENCE, {**model.sentence, "prompts": prompts})

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from ranklet.corpus.building.writer import BundleWriter, sha256
-from ranklet.corpus.evaluation.proof_report import Report, report_of
+from ranklet.corpus.evaluation.proof_report import Report, make_report
 from ranklet.corpus.faults import first_line
 from ranklet.corpus.progress import step
 from ranklet.export.errors import ExportError
@@ -41,7 +41,7 @@ def check_files(folder: str | Path) -> list[Report]:
     try:
         described = json.loads(path.read_bytes())
         files, rows = dict(described["files"]), described["reports"]
-        reports = [report_of(row) for row in rows]
+        reports = [make_report(row) for row in rows]
     except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:
         raise BundleError(
             f"{str(path)!r} cannot be read ({first_line(error)}), so nothing says what the graphs "

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ranklet.export.onnx.calibration import session_with_outputs
-from ranklet.export.onnx.graph import copied_nodes
+from ranklet.export.onnx.graph import copy_nodes
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -65,7 +65,7 @@ def head_aside(model: "ModelProto", *, half: bool = False) -> Iterator[None]:
     """
     from onnx import ValueInfoProto
 
-    graph, copies = model.graph, copied_nodes(model)
+    graph, copies = model.graph, copy_nodes(model)
     head = [node for node in copies if node.name.startswith(HEAD)]
     if not head:
         yield

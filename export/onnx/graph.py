@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ranklet.corpus.memory import release
 from ranklet.export.onnx.calibration import Feeds
 from ranklet.runtime.onnx.session import quiet_telemetry, threads
-from ranklet.training.imported.encoder import known_config
+from ranklet.training.imported.encoder import read_known_config
 from ranklet.training.one_thread import one_thread_each
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Transformer:
         if "model_type" not in config:  # there is no transformer
             return None
         # Other architectures have other names for them, which the class of the config knows.
-        known = known_config(config)
+        known = read_known_config(config)
         if not hasattr(known, "num_attention_heads"):
             return None
         return cls(known.num_attention_heads, known.hidden_size, known.num_hidden_layers)
@@ -220,7 +220,7 @@ def _fuse(target: Path, transformer: Transformer) -> None:
     finally:
         remarks.setLevel(before)
     model.save_model_to_file(str(target))
-    fused = fused_operators(model.model).get("Attention", 0)
+    fused = count_fused_operators(model.model).get("Attention", 0)
     del model
     release()
     if fused != transformer.layers:
@@ -231,7 +231,7 @@ def _fuse(target: Path, transformer: Transformer) -> None:
         )  # fmt: skip
 
 
-def fused_operators(model: "ModelProto") -> dict[str, int]:
+def count_fused_operators(model: "ModelProto") -> dict[str, int]:
     """Count the operators that fusion makes in a graph; QAttention is Attention in 8 bits."""
     fused = (
         "Attention", "QAttention", "BiasGelu", "EmbedLayerNormalization", "SkipLayerNormalization"
@@ -250,13 +250,13 @@ def replace_nodes(
         replaced: returns the nodes that replace a node, which it gets as a copy. The node itself is
             lost when the list is emptied.
     """
-    copies = copied_nodes(model)
+    copies = copy_nodes(model)
     nodes = [new for node in copies for new in replaced(node)]
     del model.graph.node[:]
     model.graph.node.extend(nodes)
 
 
-def copied_nodes(model: "ModelProto") -> "list[NodeProto]":
+def copy_nodes(model: "ModelProto") -> "list[NodeProto]":
     """Return copies of a graph's nodes, which stay valid when the graph's own list changes."""
     from onnx import NodeProto
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.corpus.collections.probes import Probes, of_all_lengths
+from ranklet.corpus.collections.probes import Probes, choose_all_lengths
 from ranklet.corpus.evaluation.proof_report import (
     FAITHFUL,
     REPORT,
     USABLE,
     Report,
     compare_scores,
-    content_of,
-    spread_of,
+    describe_content,
+    describe_spread,
 )
 from ranklet.corpus.memory import release
 from ranklet.corpus.progress import step
@@ -32,9 +32,9 @@ from ranklet.export.onnx.fp32_head import head_tensors
 from ranklet.export.onnx.graph import (
     TorchSession,
     Transformer,
+    count_fused_operators,
     example_inputs,
     export_graph,
-    fused_operators,
 )
 from ranklet.export.onnx.openvino_int8 import quantise
 from ranklet.export.onnx.variants import FORMS, WEIGHTS_ONLY, convert
@@ -241,14 +241,14 @@ def _export_sources(
     Raises:
         ExportError: the scores differ without fusion, too.
     """
-    queries = of_all_lengths(probes.queries, SOURCE_QUERIES)
-    documents = of_all_lengths(probes.documents, SOURCE_DOCUMENTS)
+    queries = choose_all_lengths(probes.queries, SOURCE_QUERIES)
+    documents = choose_all_lengths(probes.documents, SOURCE_DOCUMENTS)
     texts = Probes(
         tuple(probes.queries[at] for at in queries),
         tuple(probes.documents[at] for at in documents),
         ((),) * len(queries),
     )
-    spread = spread_of(reference)
+    spread = describe_spread(reference)
 
     def error(written: Sequence[Graph]) -> float:
         for graph, source in zip(written, sources, strict=True):
@@ -325,7 +325,7 @@ def write_reports(job: ExportJob, reports: Sequence[Report], probes: Probes | No
     """
     if probes is not None:
         reports = with_own(reports, probes)
-    job.writer.data(job.folder + REPORT, content_of(reports))
+    job.writer.data(job.folder + REPORT, describe_content(reports))
 
 
 def with_own(reports: Sequence[Report], probes: Probes) -> list[Report]:
@@ -366,7 +366,7 @@ def prove(
             scores,
             probes.relevant,
         ),
-        batch_error=float(np.max(differences)) / spread_of(reference),
+        batch_error=float(np.max(differences)) / describe_spread(reference),
         ms=seconds * 1e3,
         fused=_count_fused(contents),
     )
@@ -379,7 +379,7 @@ def _count_fused(contents: Sequence[Files]) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for content, *weights in contents:
         if not weights:
-            counts.update(fused_operators(ModelProto.FromString(content)))
+            counts.update(count_fused_operators(ModelProto.FromString(content)))
     return dict(counts)
 
 

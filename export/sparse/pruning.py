@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ranklet.corpus.collections.probes import Probes
 from ranklet.corpus.evaluation.proof_report import Report, compare_scores
 from ranklet.runtime.call.query import SparseQuery
-from ranklet.runtime.lexical.sparse_store import SparseStore, prune, store_of_rows
+from ranklet.runtime.lexical.sparse_store import SparseStore, prune, store_rows
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.rankers.learned_sparse import SparseEncoders, SparseSettings
@@ -86,7 +86,7 @@ def pruning_reports(
     everything = vectors.shape[1]
     reports = []
     for r in sorted({min(r, everything) for r in (*LADDER, kept, everything)}):
-        store = store_of_rows(prune(vectors, r, priorities))
+        store = store_rows(prune(vectors, r, priorities))
         scores = sparse_scores(store, queries)
         size = round((store.terms.nbytes + store.values.nbytes) / len(store))
         reports.append(compare_scores(f"r={r}", size, reference, scores, relevant))

@@ -17,7 +17,7 @@ from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.whole import Whole
-from ranklet.export.vocabulary.tokens import check_same, cut_tokenizer, used_tokens
+from ranklet.export.vocabulary.tokens import check_same, cut_tokenizer, find_used_tokens
 from ranklet.runtime.ground.errors import InputError
 from ranklet.training.checkpoint import Checkpoint
 
@@ -104,7 +104,7 @@ def cut(checkpoint: Checkpoint, texts: Iterable[str], *, singles: bool = True) -
     known = {id_ for id_ in special.values() if whole.id_to_token(id_) is not None}
     settings = [str(value) for value in asdict(checkpoint.settings).values()]
     spellings = {word for value in settings for word in value.split()}  # such as markers
-    used = used_tokens(whole, texts_read(checkpoint, texts)) | known
+    used = find_used_tokens(whole, texts_read(checkpoint, texts)) | known
     tokenizer, former = cut_tokenizer(whole, used, spellings, singles=singles)
     arrays, weights = dict(checkpoint.arrays), dict(checkpoint.weights)
     tables = weights if network else arrays

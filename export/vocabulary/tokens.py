@@ -29,7 +29,7 @@ _AFFIXES = re.compile(r"^(##|[▁Ġ])|</w>$")  # of word pieces, SentencePiece, 
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
-def used_tokens(tokenizer: "Tokenizer", texts: Iterable[str]) -> set[int]:
+def find_used_tokens(tokenizer: "Tokenizer", texts: Iterable[str]) -> set[int]:
     """Return the ids of all tokens of some texts, with special tokens."""
     used = set[int]()
     for encoded in _encode(tokenizer, texts):

@@ -376,7 +376,7 @@ def info(bundle: Bundle, limits: Limits, *, examples: bool = True) -> dict[str, 
     }
 
 
-def shown_hit(bundle: Bundle, hit: Hit, room: Room) -> dict[str, Any]:
+def write_hit(bundle: Bundle, hit: Hit, room: Room) -> dict[str, Any]:
     """Return all of a hit: its texts, its explanation, and its highlights."""
     return {**room.fit(hit.to_dict()), "highlights": _highlights(bundle, hit, room)}
 

@@ -89,13 +89,13 @@ def failure(error: BaseException) -> tuple[int, dict[str, Any]]:
     return 500, error_body(500, "internal error; the server's log has it")
 
 
-def in_form_of(path: str, body: dict[str, Any]) -> dict[str, Any]:
+def shape_error(path: str, body: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON object of an error as the clients of a path read it.
 
     Those of OpenAI's paths show the message of an object, and of a text only the status.
 
-    >>> in_form_of("/v1/embeddings", {"error": "no text", "error_type": "invalid"})["error"]["code"]
-    'invalid'
+    >>> shape_error("/v1/embeddings", {"error": "no text", "error_type": "bad"})["error"]["code"]
+    'bad'
     """
     if not path.startswith("/v1/"):
         return body

@@ -97,6 +97,6 @@ FIELDS = (
 
 
 @cache
-def fields_of(route: Route) -> Mapping[str, Field]:
+def list_fields(route: Route) -> Mapping[str, Field]:
     """Return the fields that a route knows, by name, in the order of the table."""
     return MappingProxyType({each.name: each for each in FIELDS if route in each.routes})

@@ -7,7 +7,7 @@ allows, and the server refuses what it does not allow.
 from typing import Any
 
 from ranklet.handlers.api.field import DOCUMENTS, FACETS, OBJECT, TEXTS, Field, Route
-from ranklet.handlers.api.fields import fields_of
+from ranklet.handlers.api.fields import list_fields
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.schemas import Schema, schema_of
 from ranklet.runtime.answers.context import Context, ContextSpan
@@ -140,7 +140,7 @@ def _completing(limits: Limits, security: list[Any]) -> Schema:
         {"name": name, "in": "query", "schema": field.schema(limits)}
         if field.type is not OBJECT
         else {"name": name, "in": "query", "content": _json_content(field.schema(limits))}
-        for name, field in fields_of(Route.COMPLETE).items()
+        for name, field in list_fields(Route.COMPLETE).items()
     ]
     return {**described, "parameters": parameters}
 
@@ -179,7 +179,7 @@ def _request(route: Route, limits: Limits, **instead: Schema) -> Schema:
         limits: the largest values.
         instead: schemas that take the place of those of the table.
     """
-    fields = fields_of(route)
+    fields = list_fields(route)
     found = {name: _or_null(field, limits) for name, field in fields.items()} | instead
     needed = [name for name, field in fields.items() if field.needed]
     needed += [name for name, schema in instead.items() if schema.get("type") == "array"]
@@ -203,7 +203,7 @@ def _or_null(field: Field, limits: Limits) -> Schema:
 
 def _of_texts(limits: Limits, name: str, other: str) -> Schema:
     """Return the schema of a request to rerank, which has texts in one of two fields."""
-    texts = fields_of(Route.RERANK)[name].schema(limits)
+    texts = list_fields(Route.RERANK)[name].schema(limits)
     return _request(Route.RERANK, limits, **{name: texts, other: _NULL})
 
 
@@ -213,7 +213,7 @@ def _list(items: Schema) -> Schema:
 
 def _schemas(limits: Limits) -> Schema:
     name, key = {"type": ["string", "null"]}, {"type": ["string", "integer", "null"]}
-    few = _or_null(fields_of(Route.RANK)["k"]._replace(most="explained"), limits)
+    few = _or_null(list_fields(Route.RANK)["k"]._replace(most="explained"), limits)
     span = _object({"begin": _INTEGER, "end": _INTEGER, "value": _NUMBER})
     hit, ranking = schema_of(Hit), schema_of(Ranking, *Ranking.COUNTED)
     hit["properties"] |= {

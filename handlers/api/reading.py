@@ -28,7 +28,7 @@ from ranklet.handlers.api.field import (
     Field,
     Route,
 )
-from ranklet.handlers.api.fields import fields_of
+from ranklet.handlers.api.fields import list_fields
 from ranklet.handlers.api.limits import Limits, characters
 from ranklet.runtime.asks import MAX_PARTS, MAX_WORDS, own_documents
 from ranklet.runtime.ground.strict_json import unique
@@ -68,7 +68,7 @@ def in_url(route: Route, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     Raises:
         RequestError: 400: a name stands twice, or a value is not JSON.
     """
-    fields, body = fields_of(route), _unique(list(pairs))
+    fields, body = list_fields(route), _unique(list(pairs))
     for name, text in pairs:
         if name in fields and fields[name].type is not STRING:
             try:
@@ -153,7 +153,7 @@ class Request:
     """
 
     def __init__(self, route: Route, body: Mapping[str, Any], limits: Limits) -> None:
-        self._route, self._fields = route, fields_of(route)
+        self._route, self._fields = route, list_fields(route)
         self._body, self._limits = body, limits
         for name, value in body.items():
             self._check_known(name, value)
@@ -210,14 +210,14 @@ class Request:
 @cache
 def _with_effect(route: Route) -> tuple[str, ...]:
     """Return the fields of a route that change what is answered."""
-    fields = fields_of(route).items()
+    fields = list_fields(route).items()
     return tuple(name for name, each in fields if each.type not in (ABSENT, ANYTHING))
 
 
 @lru_cache(16)  # a server has one set of limits
 def _absent(route: Route, limits: Limits) -> dict[str, Any]:
     """Return what counts for the fields of a route that are not sent, unless they are needed."""
-    fields = fields_of(route).items()
+    fields = list_fields(route).items()
     return {name: each.otherwise(limits) for name, each in fields if not each.needed}
 
 
@@ -355,9 +355,12 @@ def typed(request: Request) -> "str | Query":
     text: str = request["query"]
     if not (request["syntax"] or request["typos"]):
         return text
-    from ranklet.runtime.syntax.query_syntax import Query, typed_query  # no cost of plain queries
+    from ranklet.runtime.syntax.query_syntax import (  # no cost of plain queries
+        Query,
+        read_typed_query,
+    )
 
-    query = typed_query(text, syntax=request["syntax"], typos=request["typos"])
+    query = read_typed_query(text, syntax=request["syntax"], typos=request["typos"])
     if isinstance(query, Query):
         if query.parts > MAX_PARTS:
             raise RequestError(

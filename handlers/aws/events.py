@@ -34,7 +34,7 @@ class HTTPRequest(NamedTuple):
     in_url: bool  # whether its URL has fields
 
 
-def shape_of(event: Any) -> Shape:
+def detect_shape(event: Any) -> Shape:
     """Return the shape of an event.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ranklet.handlers import logs
 from ranklet.handlers.api.answers import ANSWERS
-from ranklet.handlers.api.errors import RequestError, in_form_of, panics_as_errors
+from ranklet.handlers.api.errors import RequestError, panics_as_errors, shape_error
 from ranklet.handlers.api.limits import Limits, whole_number
 from ranklet.handlers.api.reading import IN_BODY, parse
 from ranklet.handlers.api.trial import try_out
@@ -17,9 +17,9 @@ from ranklet.handlers.aws.events import (
     MOST_BYTES,
     Shape,
     check_size,
+    detect_shape,
     http_reply,
     http_request,
-    shape_of,
 )
 from ranklet.handlers.aws.log_line import Outcome, log_request
 from ranklet.runtime.bundle import Bundle
@@ -76,7 +76,7 @@ class Function:
         """Answer an event of any shape."""
         self._busy = True
         try:
-            shape = shape_of(event)
+            shape = detect_shape(event)
             if shape == "direct":
                 return self._direct(event, context)
             return self._http(event, shape, context)
@@ -96,7 +96,7 @@ class Function:
                 loaded = time.perf_counter()
                 try_out(bundle)
         except Exception as error:
-            trace = logs.stack_of(error)
+            trace = logs.describe_stack(error)
             logs.write("CRITICAL", "no bundle", error=str(error), exception=trace, pid=os.getpid())
             if must:
                 raise
@@ -142,7 +142,7 @@ class Function:
         begin, path, allow = time.perf_counter(), "", ""
         try:
             request = http_request(event, shape)
-            path = served_path(request.path)
+            path = strip_base_path(request.path)
             allow = "GET, HEAD" if path in HEALTH else "POST"
             if request.method not in allow.split(", "):
                 raise RequestError(405, f"{path} takes {allow}, not {request.method[:20]!r}")
@@ -165,7 +165,7 @@ class Function:
                 event,
                 shape,
                 outcome.status,
-                _json(in_form_of(path, outcome.body)),
+                _json(shape_error(path, outcome.body)),
                 allow * (outcome.status == 405),
             )
         self._log(outcome, begin, context, shape=shape, path=path)
@@ -216,7 +216,7 @@ class Function:
         self._cold = False
 
 
-def served_path(path: str) -> str:
+def strip_base_path(path: str) -> str:
     """Return a path without the stage or base path that API Gateway puts before it.
 
     Raises:

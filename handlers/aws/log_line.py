@@ -46,7 +46,7 @@ def log_request(
         if status >= 500 and isinstance(error, RequestError):  # raised on purpose
             fields["error"] = str(error)
         elif status >= 500:
-            fields["exception"] = logs.stack_of(error)
+            fields["exception"] = logs.describe_stack(error)
     metrics = {
         "Duration": (round(seconds * 1e3, 3), "Milliseconds"),
         "ColdStarts": (int(cold), "Count"),

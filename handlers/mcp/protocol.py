@@ -16,7 +16,7 @@ from ranklet.handlers.api.additions import Writer
 from ranklet.handlers.api.errors import RequestError, failure, panics_as_errors
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import check_characters, loads
-from ranklet.handlers.logs import stack_of
+from ranklet.handlers.logs import describe_stack
 from ranklet.handlers.mcp.tools import WRITES, call, tools, write
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.ground.errors import BusyError, RankletError
@@ -287,7 +287,7 @@ class Protocol:
             status, body = failure(error)
             # The client learns no paths, but somebody must learn of a fault of this side.
             if status >= 500 and not isinstance(error, BusyError | RequestError):
-                sys.stderr.write(f"{stack_of(error)}\n")
+                sys.stderr.write(f"{describe_stack(error)}\n")
             return {"content": [{"type": "text", "text": body["error"]}], "isError": True}
         content = [{"type": "text", "text": result.text}]
         return {"content": content, "structuredContent": result.values, "isError": False}

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ranklet.handlers.api.additions import Writer
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.field import ABSENT, Route
-from ranklet.handlers.api.fields import fields_of
+from ranklet.handlers.api.fields import list_fields
 from ranklet.handlers.api.limits import Limits, Room
 from ranklet.handlers.api.reading import Request, typed
 from ranklet.runtime.answers.context import ContextSpan
@@ -83,10 +83,10 @@ def tools(bundle: Bundle, limits: Limits, about: str = "", *, writes: bool = Fal
     def schema(route: Route) -> dict[str, Any]:
         fields = {
             name: {**field.schema(limits), **known.get(name, {})}
-            for name, field in fields_of(route).items()
+            for name, field in list_fields(route).items()
             if field.type is not ABSENT and not hidden.get(name)
         }
-        needed = [name for name, field in fields_of(route).items() if field.needed]
+        needed = [name for name, field in list_fields(route).items() if field.needed]
         return {
             "type": "object", "properties": fields, "required": needed,
             "additionalProperties": False,
@@ -166,7 +166,7 @@ def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Res
 
 def _context(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Result:
     """Return parts of documents that fit into a number of tokens, each with its source."""
-    known = fields_of(Route.CONTEXT)
+    known = list_fields(Route.CONTEXT)
     others = [name for name, each in arguments.items() if each is not None and name not in known]
     if others:
         raise RequestError(

@@ -5,8 +5,8 @@ from datetime import date, datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ranklet.handlers.playground.marking import best_part, marked, spans_of
-from ranklet.runtime.answers.display import marked_html
+from ranklet.handlers.playground.marking import best_part, marked, read_spans
+from ranklet.runtime.answers.display import mark_html
 from ranklet.runtime.answers.html import Markup, element, join
 from ranklet.runtime.bundles import manifest
 
@@ -80,10 +80,10 @@ def _card(hit: JSON, look: _Look) -> Markup:
     link = _place_of(hit)
     name = hit["title"] or named(hit)
     if "highlights" in hit and hit["title"]:
-        title = marked(name, spans_of(hit["highlights"]["title"]), look.largest)
+        title = marked(name, read_spans(hit["highlights"]["title"]), look.largest)
     else:
         title = Markup(
-            marked_html(name, hit.get("marks", {}).get("title", ()) if hit["title"] else ())
+            mark_html(name, hit.get("marks", {}).get("title", ()) if hit["title"] else ())
         )
     if link:
         title = element("a", title, href=link, rel="noopener noreferrer")
@@ -113,8 +113,8 @@ def named(hit: JSON) -> str:
 
 def _text(hit: JSON, look: _Look) -> Markup:
     if "highlights" in hit:
-        return best_part(hit["text"], spans_of(hit["highlights"]["text"]), look.largest)
-    return Markup(marked_html(hit["snippet"], hit.get("marks", {}).get("snippet", ())))
+        return best_part(hit["text"], read_spans(hit["highlights"]["text"]), look.largest)
+    return Markup(mark_html(hit["snippet"], hit.get("marks", {}).get("snippet", ())))
 
 
 def _actions(hit: JSON, look: _Look) -> Iterator[Markup]:
@@ -128,7 +128,7 @@ def _actions(hit: JSON, look: _Look) -> Iterator[Markup]:
     if is_short:
         return
     if "highlights" in hit:
-        spans = spans_of(hit["highlights"]["text"])
+        spans = read_spans(hit["highlights"]["text"])
         whole = element("p", marked(hit["text"], spans, look.largest), class_="whole", dir="auto")
         yield _folded(text, whole, "text" in look.opened)
     elif look.opener.text:

@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from ranklet.handlers.api.answers import shown_hit
+from ranklet.handlers.api.answers import write_hit
 from ranklet.handlers.api.limits import Room
 from ranklet.handlers.playground.cards import cards
 from ranklet.runtime.answers.html import GENERATOR
@@ -25,7 +25,7 @@ def explained_page(bundle: Bundle, query: str, hits: Sequence[Hit], pipeline: st
         RequestError: the page would be larger than `LARGEST`.
     """
     room = Room(LARGEST)
-    shown = [shown_hit(bundle, hit, room) for hit in hits]
+    shown = [write_hit(bundle, hit, room) for hit in hits]
     html = Template(package_text(FOLDER / "explained.html")).substitute(
         generator=GENERATOR,
         title=escape(query),

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.field import FLAG, NUMBER, STRING, TEXTS, WHOLE, Field, Route
-from ranklet.handlers.api.fields import fields_of
+from ranklet.handlers.api.fields import list_fields
 from ranklet.runtime.bundles import manifest
 
 MOST = 1_000  # fields of a form
@@ -95,7 +95,7 @@ class Form:
         Raises:
             RequestError: 422: a field of the metadata is unknown, or a value is not of its type.
         """
-        known, body = fields_of(Route.RANK), dict[str, Any]()
+        known, body = list_fields(Route.RANK), dict[str, Any]()
         for name, value in self.pairs:
             if name not in OWN and not _of_metadata(name):
                 field = known.get(name)

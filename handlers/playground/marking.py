@@ -15,7 +15,7 @@ LEAST = 0.02  # of the strongest mark; weaker ones are not shown
 STEPS = 10  # how many strengths of marks the style has
 
 
-def spans_of(places: Sequence[Mapping[str, Any]]) -> list[Span]:
+def read_spans(places: Sequence[Mapping[str, Any]]) -> list[Span]:
     """Return the spans of an answer's `highlights`."""
     return [Span(each["begin"], each["end"], each["value"]) for each in places]
 

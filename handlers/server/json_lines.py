@@ -13,5 +13,5 @@ class JSONLines(logging.Handler):
         """Write a record as one line."""
         fields: dict[str, Any] = {"logger": record.name}
         if record.exc_info and record.exc_info[1]:
-            fields["exception"] = logs.stack_of(record.exc_info[1])
+            fields["exception"] = logs.describe_stack(record.exc_info[1])
         logs.write(record.levelname, record.getMessage(), **fields)

@@ -106,7 +106,7 @@ def _sent(headers: Mapping[str, str]) -> bytes:
     return key.strip(" \t").encode("latin-1")
 
 
-def part_of(bundle: Bundle, where: Filter | None) -> Bundle:
+def open_part(bundle: Bundle, where: Filter | None) -> Bundle:
     """Return the part of a bundle that a key opens.
 
     Raises:

@@ -9,7 +9,7 @@ from time import monotonic
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.trial import try_out
-from ranklet.handlers.server.keys import Filter, part_of
+from ranklet.handlers.server.keys import Filter, open_part
 from ranklet.handlers.server.metrics import ADDITIONS, BUILT, DELETED
 from ranklet.handlers.server.quick import Quick, is_lexical
 from ranklet.runtime.bundle import Bundle
@@ -109,7 +109,7 @@ class LiveBundle:
             if self._full_check:
                 bundle = self._load("full")
             for where in self._filters:
-                part_of(bundle, where)
+                open_part(bundle, where)
             try_out(bundle)
         except BaseException as error:  # nothing that a bundle raises may end the watch
             self._fail(error)

@@ -14,7 +14,7 @@ from ranklet.handlers import logs
 from ranklet.handlers.server.metrics import Metrics
 from ranklet.handlers.server.origins import Origins
 from ranklet.handlers.server.settings import ServerSettings
-from ranklet.runtime.ground.tracing import end_of, request_span
+from ranklet.runtime.ground.tracing import request_span, trace_end
 
 CLIENT_GONE = 499  # the log's status for a caller who hung up; never sent
 _ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -91,7 +91,7 @@ class Middleware:
             with request_span(f"{scope['method']} {route}", headers) as span:
                 await self._app(scope, receive, send_with_headers)
                 if span:
-                    end_of(span, status)
+                    trace_end(span, status)
         except Exception as error:
             record.error = error
             status = 500
@@ -150,7 +150,7 @@ class Middleware:
         if trace := self._trace(headers):
             fields[logs.TRACE] = trace
         if record.error is not None:
-            fields["exception"] = logs.stack_of(record.error)
+            fields["exception"] = logs.describe_stack(record.error)
         severity = "ERROR" if status == 500 else "WARNING" if status > 500 else "INFO"
         logs.write(severity, f"{scope['method']} {route} {status}", **fields)
 

@@ -32,8 +32,8 @@ from ranklet.handlers.api.errors import (
     RequestError,
     error_body,
     failure,
-    in_form_of,
     panics_as_errors,
+    shape_error,
 )
 from ranklet.handlers.api.field import Route as Fields
 from ranklet.handlers.api.limits import RANKING_SHARE, Room
@@ -53,7 +53,7 @@ from ranklet.handlers.playground.form import Form
 from ranklet.handlers.playground.search_page import error_page, search_page
 from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.key_bounds import NUMBERS, KeyBounds
-from ranklet.handlers.server.keys import ApiKeys, Opened, part_of
+from ranklet.handlers.server.keys import ApiKeys, Opened, open_part
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, READY, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record
@@ -422,7 +422,7 @@ class Service:
                     pool,
                     request,
                     data,
-                    lambda budget_ms: work(part_of(bundle, asked.where), data, budget_ms, asked),
+                    lambda budget_ms: work(open_part(bundle, asked.where), data, budget_ms, asked),
                 )
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_GONE)  # for the log; nobody reads it
@@ -539,7 +539,7 @@ def _json(body: Any, status: int = 200, headers: dict[str, str] | None = None) -
 
 def _failed(error: Exception, path: str) -> Response:
     status, error_object = failure(error)
-    return _json(in_form_of(path, error_object), status, EXTRA_HEADERS.get(status))
+    return _json(shape_error(path, error_object), status, EXTRA_HEADERS.get(status))
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
@@ -561,7 +561,7 @@ async def _no_route(request: Request, error: HTTPException) -> Response:
     if "Allow" in headers:
         allowed = " or ".join(sorted(headers["Allow"].split(", ")))
         message = f"{request.method} is not allowed here; {allowed} is"
-    shown = in_form_of(request.scope["path"], error_body(error.status_code, message))
+    shown = shape_error(request.scope["path"], error_body(error.status_code, message))
     return _json(shown, error.status_code, headers)
 
 

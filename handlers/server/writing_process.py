@@ -147,7 +147,7 @@ def main() -> None:
             answer: dict[str, Any] = {"counts": written(order, joins=False)}
         except Exception as error:
             status, _ = failure(error)
-            said = logs.stack_of(error) if status == 500 else str(error)
+            said = logs.describe_stack(error) if status == 500 else str(error)
             answer = {"status": status, "said": said, "busy": isinstance(error, BusyError)}
         answers.write(json.dumps(answer).encode() + b"\n")
         answers.flush()

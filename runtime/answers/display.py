@@ -30,20 +30,20 @@ def table(query: str, rows: Sequence[Row], meant: str | None = None) -> str:
 
 def _line(rank: int, row: Row) -> str:
     begins = len(row.title) + 1
-    title = marked_html(row.title, row.marks)
+    title = mark_html(row.title, row.marks)
     own = [(max(0, begin - begins), end - begins) for begin, end in row.marks if end > begins]
     begin, end = window(row.text, own, SHOWN)
     inside = [(b - begin, min(e, end) - begin) for b, e in own if begin <= b < end]
-    text = marked_html(row.text[begin:end], inside)
+    text = mark_html(row.text[begin:end], inside)
     text = ("…" if begin else "") + text + ("…" if end < len(row.text) else "")
     cells = (f"{rank}.", f"{row.score:.4g}", _escaped(row.id), f"<b>{title}</b><br>{text}")
     return "<tr>" + "".join(f'<td style="text-align:left">{cell}</td>' for cell in cells) + "</tr>"
 
 
-def marked_html(text: str, marks: Sequence[tuple[int, int]]) -> str:
+def mark_html(text: str, marks: Sequence[tuple[int, int]]) -> str:
     """Return escaped text with ``<mark>`` around some characters.
 
-    >>> marked_html("a < bc", [(4, 6)])
+    >>> mark_html("a < bc", [(4, 6)])
     'a &lt; <mark>bc</mark>'
 
     Args:

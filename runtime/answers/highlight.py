@@ -28,18 +28,18 @@ def nodes(explanation: Explanation) -> Iterator[tuple[Explanation, ReadSpans | N
     """Yield every branch with the part of the document that was read, each before its parts.
 
     The reasons of a rank follow its parts as a branch of their own, in the unit of the rank's
-    amount (see `in_unit_of_rank`).
+    amount (see `scale_to_rank`).
     """
     waiting: list[tuple[Explanation, ReadSpans | None]] = [(explanation, None)]
     while waiting:
         branch, read = waiting.pop()
         read = branch.read or read
         yield branch, read
-        below = [*branch.parts, *in_unit_of_rank(branch)]
+        below = [*branch.parts, *scale_to_rank(branch)]
         waiting.extend((part, read) for part in reversed(below))
 
 
-def in_unit_of_rank(branch: Explanation) -> list[Explanation]:
+def scale_to_rank(branch: Explanation) -> list[Explanation]:
     """Scale the explanation behind a rank so that its parts add up to what the rank adds.
 
     A rank's amount is not proportional to the score behind it. So the reasons are multiplied by

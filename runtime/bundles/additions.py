@@ -18,12 +18,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ranklet.runtime.bundles.files import BASE, LIST, BundleFiles, Check, additions_of, file_in
+from ranklet.runtime.bundles.files import BASE, LIST, BundleFiles, Check, file_in, locate_additions
 from ranklet.runtime.bundles.manifest import (
     FORMAT_VERSION,
     MAX_MANIFEST_BYTES,
     digest_without,
-    sealed,
+    seal_manifest,
 )
 from ranklet.runtime.bundles.segments import AdditionFiles
 from ranklet.runtime.ground.errors import BundleError, InputError
@@ -96,7 +96,7 @@ class Additions:
 
     def to_json(self) -> str:
         """Return the text of the list."""
-        return sealed({"format_version": FORMAT_VERSION, **asdict(self)})
+        return seal_manifest({"format_version": FORMAT_VERSION, **asdict(self)})
 
     @classmethod
     def from_json(cls, text: bytes, where: str) -> "Additions":
@@ -181,7 +181,7 @@ def history(files: BundleFiles) -> Iterator[Additions]:
             return
 
 
-def version_of(files: BundleFiles, version: int) -> tuple[BundleFiles, Additions]:
+def open_earlier(files: BundleFiles, version: int) -> tuple[BundleFiles, Additions]:
     """Return the bundle and the list that an earlier version consists of.
 
     Raises:
@@ -208,7 +208,7 @@ def numbered(version: int) -> str:
 
 def base_at(files: BundleFiles, listed: Additions) -> Path | Address | None:
     """Return the place of a bundle that was joined since, None if it was not kept."""
-    folder, name = additions_of(files.path), f"{BASE}{listed.base[:16]}"
+    folder, name = locate_additions(files.path), f"{BASE}{listed.base[:16]}"
     if isinstance(folder, Address):
         return file_in(folder, f"{name}.zip")  # asking for it would take a request
     places = (folder / name, folder / f"{name}.zip")
@@ -217,7 +217,7 @@ def base_at(files: BundleFiles, listed: Additions) -> Path | Address | None:
 
 def _read_list(files: BundleFiles, name: str) -> Additions | None:
     """Return a list beside a bundle; None if there is none."""
-    place = file_in(additions_of(files.path), name)
+    place = file_in(locate_additions(files.path), name)
     text = _list_at(place) if isinstance(place, Address) else read_local(place)
     return None if text is None else Additions.from_json(text, str(place))
 
@@ -237,7 +237,7 @@ def open_addition(files: BundleFiles, addition: Addition, check: Check = "fast")
     Raises:
         BundleError: it is missing, or another file than the list names.
     """
-    path = file_in(additions_of(files.path), addition.file)
+    path = file_in(locate_additions(files.path), addition.file)
     opened = AdditionFiles(path, files, check)
     if opened.manifest.sha256 != addition.sha256:
         raise BundleError(f"{str(path)!r} is another addition than {LIST} names")

@@ -73,7 +73,7 @@ class Documents:
         """The number of each document's first passage; None if every document is whole."""
         return None if self.first is None else np.flatnonzero(self.first == np.arange(len(self)))
 
-    def whole_of(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def extend_whole(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return a mask extended to all passages of each document that has a passage in it."""
         if self.first is None:
             return mask
@@ -200,7 +200,7 @@ class Documents:
             raise damaged(f"document {number} is not in the bundle")
         return self.ids[number], self.titles[number], self.texts[number]
 
-    def ranked_texts(self, numbers: Iterable[int]) -> list[str]:
+    def read_ranked_texts(self, numbers: Iterable[int]) -> list[str]:
         """Return the ranked texts of some documents, which may include titles."""
         wanted = list(numbers)
         fetch_rows(wanted, ragged=self.stored()[1:])
@@ -239,7 +239,7 @@ class Documents:
         if (stored := self._forwards.get("words")) is not None:
             return stored.gather(numbers)
         known, split = self.vocabulary, self.vocabulary.splitter.words
-        found = [split(text) for text in self.ranked_texts(numbers.tolist())]
+        found = [split(text) for text in self.read_ranked_texts(numbers.tolist())]
         lengths = np.array([*map(len, found)], np.int64)
         every = map(known.forms.find, chain.from_iterable(found))
         words = np.fromiter(every, np.int32, int(lengths.sum()))
@@ -261,7 +261,7 @@ class Documents:
         if "words" in self._forwards or any(row_pattern([each]) is None for each in spelled):
             return numbers
         split, kept = self.vocabulary.splitter, list[bool]()
-        for text in self.ranked_texts(numbers.tolist()):
+        for text in self.read_ranked_texts(numbers.tolist()):
             found = make_searchable(text, split)
             kept.append(found is None or any(each in found for each in spelled))
         return numbers[np.array(kept, np.bool_)]

@@ -83,7 +83,7 @@ class BundleFiles:
         self.path: Path | Address = Address(path) if is_address(path) else Path(path)
         self.device, self.strict, self.cache = device, strict, cache
         self.keep = keep
-        self._stamp = stamp_of_bundle(self.path)
+        self._stamp = stamp_bundle(self.path)
         self._archive = self._opened_archive()
         self._made: dict[Hashable, Any] = {}  # what was opened on demand
         self._lock = RLock()  # re-entrant, because opening a ranker opens the vocabulary
@@ -124,7 +124,7 @@ class BundleFiles:
     @property
     def is_replaced(self) -> bool:
         """Whether another bundle is at the path by now; never known of an address."""
-        return stamp_of_bundle(self.path) != self._stamp
+        return stamp_bundle(self.path) != self._stamp
 
     def is_current(self, *, look: bool = True) -> bool:
         """Return whether the object at an address is the one that was opened.
@@ -463,7 +463,7 @@ def _word_classes(languages: Sequence[str], normaliser: str) -> "WordClasses":
     return WordClasses(languages, normaliser)
 
 
-def additions_of(path: Path | Address) -> Path | Address:
+def locate_additions(path: Path | Address) -> Path | Address:
     """Return the folder of a bundle's additions, which need not exist."""
     if isinstance(path, Address):
         folder, _, name = path.raw.rstrip("/").rpartition("/")
@@ -483,7 +483,7 @@ def file_in(folder: Path | Address, name: str) -> Path | Address:
     return Address(f"{folder.raw}/{name}") if isinstance(folder, Address) else folder / name
 
 
-def stamp_of(folder: Path | Address) -> tuple[int, ...]:
+def stamp_additions(folder: Path | Address) -> tuple[int, ...]:
     """Return what changes when a bundle's list does; () if there is none, or it is far away."""
     place = file_in(folder, LIST)
     if isinstance(place, Address):
@@ -495,9 +495,9 @@ def stamp_of(folder: Path | Address) -> tuple[int, ...]:
     return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
-def synonyms_of(path: Path | Address) -> Path | Address:
+def locate_synonyms(path: Path | Address) -> Path | Address:
     """Return the file of a bundle's synonyms, which need not exist."""
-    folder = additions_of(path)
+    folder = locate_additions(path)
     if isinstance(folder, Address):
         return Address(folder.raw.removesuffix(ADDITIONS) + SYNONYMS)
     return folder.with_name(folder.name.removesuffix(ADDITIONS) + SYNONYMS)
@@ -505,23 +505,23 @@ def synonyms_of(path: Path | Address) -> Path | Address:
 
 def has_synonyms(path: Path | Address) -> bool:
     """Return whether a bundle has a file of synonyms, as far as that is known without a network."""
-    place = synonyms_of(path)
+    place = locate_synonyms(path)
     return isinstance(place, Address) or place.is_file()
 
 
 def stamp_beside(path: Path | Address) -> tuple[int, ...]:
     """Return what changes when a bundle's list or synonyms do; () if they are far away."""
-    place = synonyms_of(path)
+    place = locate_synonyms(path)
     if isinstance(place, Address):
         return ()
     try:
         stat = place.stat()
     except (OSError, ValueError):
-        return stamp_of(additions_of(path))
-    return *stamp_of(additions_of(path)), stat.st_ino, stat.st_mtime_ns, stat.st_size
+        return stamp_additions(locate_additions(path))
+    return *stamp_additions(locate_additions(path)), stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
-def stamp_of_bundle(path: Path | Address) -> tuple[int, ...]:
+def stamp_bundle(path: Path | Address) -> tuple[int, ...]:
     """Return file attributes that change when a bundle is replaced; () if they cannot be read."""
     if isinstance(path, Address):
         return ()

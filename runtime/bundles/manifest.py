@@ -129,7 +129,7 @@ class Manifest:
     relevance: "tuple[Calibration, ...]" = ()  # what judged queries taught about scores
     splitting: Splitting = UNSPLIT  # only a bundle with documents says it
     provenance: Mapping[str, Any] = field(default_factory=dict)  # for people, never interpreted
-    sha256: str = field(default="", compare=False)  # of its own text; see `sealed`
+    sha256: str = field(default="", compare=False)  # of its own text; see `seal_manifest`
 
     def to_json(self) -> str:
         """Return the text of ``manifest.json``; equal contents give equal texts."""
@@ -153,7 +153,7 @@ class Manifest:
             "files": {path: entry._asdict() for path, entry in sorted(self.files.items())},
             "provenance": dict(self.provenance),
         }
-        return sealed(content)
+        return seal_manifest(content)
 
     def compare(self, text: str | bytes) -> None:
         """Compare the digest that the manifest states with that of its text.
@@ -242,9 +242,9 @@ class Manifest:
 
     def calibration(self, rankers: Sequence[str]) -> "Calibration | None":
         """Return what makes probabilities of the scores of some rankers; None if nobody knows."""
-        from ranklet.runtime.pipelines.relevance import calibration_of
+        from ranklet.runtime.pipelines.relevance import read_calibration
 
-        return calibration_of(rankers, self.compared(rankers), self.relevance)
+        return read_calibration(rankers, self.compared(rankers), self.relevance)
 
     def compared(self, rankers: Sequence[str]) -> tuple[str, ...]:
         """Return what the scores of some rankers compare; see `Kind.compares`."""
@@ -287,7 +287,7 @@ class Manifest:
                         )
 
 
-def sealed(content: Mapping[str, Any]) -> str:
+def seal_manifest(content: Mapping[str, Any]) -> str:
     """Return the text of ``manifest.json`` with a digest of itself, which is its first value."""
     content = {"sha256": _NO_DIGEST, **{key: content[key] for key in content if key != "sha256"}}
     # In ASCII, because names of folders may contain characters that UTF-8 cannot encode.

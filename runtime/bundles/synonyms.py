@@ -4,7 +4,7 @@ The bundle does not change with it, and whoever copies a bundle copies the file,
 """
 
 from ranklet.runtime.bundles.additions import read_local, read_remote
-from ranklet.runtime.bundles.files import BundleFiles, synonyms_of
+from ranklet.runtime.bundles.files import BundleFiles, locate_synonyms
 from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.text.synonyms import Synonyms
@@ -17,7 +17,7 @@ def read_synonyms(files: BundleFiles) -> str:
         BundleError: it is not UTF-8, or cannot be read.
         RemoteError: as `BundleFiles`.
     """
-    place = synonyms_of(files.path)
+    place = locate_synonyms(files.path)
     data = read_remote(place) if isinstance(place, Address) else read_local(place)
     # Some web servers answer with a page of theirs, or with something else, for what they lack.
     if data is None or (files.is_remote and data.lstrip().startswith(b"<")):
@@ -41,4 +41,4 @@ def open_synonyms(files: BundleFiles) -> Synonyms | None:
     try:
         return Synonyms(text, files.analyzer.vocabulary)
     except InputError as error:
-        raise BundleError(f"{str(synonyms_of(files.path))!r}: {error}") from error
+        raise BundleError(f"{str(locate_synonyms(files.path))!r}: {error}") from error

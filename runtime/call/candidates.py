@@ -43,7 +43,7 @@ class StoredCandidates:
     @property
     def texts(self) -> Sequence[str]:
         """Their ranked texts, which may include titles."""
-        return self._documents.ranked_texts(self._numbers.tolist())
+        return self._documents.read_ranked_texts(self._numbers.tolist())
 
     def select(self, positions: NDArray[np.intp]) -> "StoredCandidates":
         """Return the candidates at some positions, in that order."""
@@ -100,7 +100,7 @@ class TextCandidates:
                 for at, text in zip(self.places, self._texts, strict=True)
                 if at not in known
             }
-            found = self._analysis.tokens_of([*new.values()], field) if new else []
+            found = self._analysis.tokenize_texts([*new.values()], field) if new else []
             known.update(zip(new, found, strict=True))
             self._fields[field] = _gathered([known[at] for at in self.places])
         return self._fields[field]
@@ -132,6 +132,6 @@ def _gathered(parts: Sequence[NDArray[np.int32]]) -> Gathered:
 Candidates = StoredCandidates | TextCandidates  # documents that a ranker can score
 
 
-def numbers_of(candidates: Candidates) -> NDArray[np.uint32]:
+def list_numbers(candidates: Candidates) -> NDArray[np.uint32]:
     """Return the numbers of stored candidates; texts have none."""
     return np.empty(0, np.uint32) if candidates.stored is None else candidates.stored

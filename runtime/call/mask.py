@@ -8,12 +8,12 @@ from ranklet.runtime.ground.errors import InputError
 Mask = NDArray[np.bool_]  # whether each document may be returned, (documents,)
 
 
-def checked_mask(allowed: Mask | None, documents: int) -> Mask | None:
+def check_mask(allowed: Mask | None, documents: int) -> Mask | None:
     """Return a mask, or None if it allows every document.
 
-    >>> checked_mask(np.array([True, False]), 2).tolist()
+    >>> check_mask(np.array([True, False]), 2).tolist()
     [True, False]
-    >>> checked_mask(np.array([True, True]), 2) is None
+    >>> check_mask(np.array([True, True]), 2) is None
     True
 
     Args:

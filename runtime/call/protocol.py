@@ -177,7 +177,7 @@ class Retriever(Ranker):
         """
         raise InputError(f"{type(self).__name__} has no vectors whose products are its scores")
 
-    def vectors_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.float32] | None:  # noqa: ARG002
+    def read_vectors(self, numbers: NDArray[np.uint32]) -> NDArray[np.float32] | None:  # noqa: ARG002
         """Return stored vectors of some documents, (numbers, dimension); None if it has none."""
         return None
 

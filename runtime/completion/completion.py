@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.completion.values import Ranges, Values, best_of
+from ranklet.runtime.completion.values import Ranges, Values, most_frequent_values
 from ranklet.runtime.completion.words import Ids, PartWords, by_frequency
 from ranklet.runtime.ground.sets import distinct
 from ranklet.runtime.hits import Completion
@@ -85,7 +85,7 @@ def _values(typed: str, k: int, name: str, parts: Sequence[Part], *, near: bool)
             return ranges_near(prefix, spellings)
         return [spellings.range_of(each) for each in sorted(beginnings(prefix))]
 
-    return best_of([part.values[name] for part in parts], find, k)
+    return most_frequent_values([part.values[name] for part in parts], find, k)
 
 
 def _words(typed: str, parts: Sequence[Part], *, near: bool) -> Iterator[str]:

@@ -163,7 +163,7 @@ class _Sorted(NamedTuple):
         )
 
 
-def values_of(documents: Documents, columns: Metadata) -> tuple[Values, dict[str, Values]]:
+def list_values(documents: Documents, columns: Metadata) -> tuple[Values, dict[str, Values]]:
     """Return the titles, and the values of each field, none of which is read yet."""
     split = documents.vocabulary.splitter
     fields = {name: Values(partial(_values_held, columns, name), split) for name in columns.types}
@@ -207,7 +207,7 @@ def _apart(ranges: Ranges) -> list[tuple[int, int]]:
     return joined
 
 
-def best_of(
+def most_frequent_values(
     parts: Sequence[tuple[Values, Mask | None]], find: Callable[[SortedStrings], Ranges], k: int
 ) -> list[str]:
     """Return the k values that most documents of all parts hold; then shorter ones come first.

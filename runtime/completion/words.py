@@ -67,7 +67,7 @@ class PartWords(NamedTuple):
         if known >= 0 and self.vocabulary.lemma_of[known] == STOPPED:
             return True
         one = known >= 0 and self.postings.term_of is not None  # which stands for all forms
-        ids = np.array([known]) if one else self.vocabulary.forms_of(word)
+        ids = np.array([known]) if one else self.vocabulary.list_forms(word)
         every = self.postings.having(ids) if len(ids) else ()
         return any(
             bool(self.mask[having[:FEW]].any() or self.mask[having].any()) for having in every
@@ -80,7 +80,7 @@ class PartWords(NamedTuple):
         """
         known = self.vocabulary.find(word)
         one = known >= 0 and self.postings.term_of is not None  # which stands for all forms
-        ids = np.array([known]) if one else self.vocabulary.forms_of(word)
+        ids = np.array([known]) if one else self.vocabulary.list_forms(word)
         if self.mask is None:
             terms = distinct(self.terms(ids)).astype(np.int32)
             return int(self.postings.terms.frequencies(terms[terms >= 0]).sum())

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.call.mask import Mask, checked_mask
+from ranklet.runtime.call.mask import Mask, check_mask
 from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.ground.errors import BundleError
@@ -33,12 +33,12 @@ def binary_codes(vectors: StoredVectors) -> NDArray[np.uint64]:
     A word of all vectors stands together, because a search reads the codes word by word. Bits past
     the last dimension are 0.
     """
-    centre, blocks = centre_of(vectors), range(0, len(vectors), BLOCK)
+    centre, blocks = compute_centre(vectors), range(0, len(vectors), BLOCK)
     codes = [_packed(vectors.floats(slice(at, at + BLOCK)) > centre) for at in blocks]
     return np.concatenate([_packed(np.empty((0, len(centre)), np.bool_)), *codes], axis=1)
 
 
-def centre_of(vectors: StoredVectors) -> NDArray[np.float32]:
+def compute_centre(vectors: StoredVectors) -> NDArray[np.float32]:
     """Return the mean of the first vectors, (dimension,) float32."""
     first = vectors.floats(slice(CENTRED))
     return np.asarray(first.sum(0) / np.float32(max(1, len(first))), np.float32)
@@ -84,7 +84,7 @@ class BinaryIndex:
             InputError: the mask has another type or shape.
         """
         count = self.codes.shape[1]
-        mask = checked_mask(allowed, count)
+        mask = check_mask(allowed, count)
         rows = None if mask is None else np.flatnonzero(mask)
         count = count if rows is None else len(rows)
         if k <= 0 or not count:
@@ -95,7 +95,7 @@ class BinaryIndex:
             rows = near if rows is None else rows[near]
         elif rows is None:
             rows = np.arange(count)
-        scores = self.vectors.products_of(rows, query)
+        scores = self.vectors.multiply_vectors(rows, query)
         best = top_k(scores, k)
         return rows[best].astype(np.uint32), scores[best]
 
@@ -110,7 +110,7 @@ class BinaryIndex:
 
     @cached_property
     def _centre(self) -> NDArray[np.float32]:
-        return centre_of(self.vectors)
+        return compute_centre(self.vectors)
 
     def _code(self, query: NDArray[np.float32]) -> NDArray[np.uint64]:
         """Return the code of a query without what it has of the centre, (words,) uint64.

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.call.mask import Mask, checked_mask
+from ranklet.runtime.call.mask import Mask, check_mask
 from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.dense.stored import GATHERED, ExactIndex, StoredVectors
 from ranklet.runtime.ground.errors import BundleError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.onnx.session import threads
 
 HEADER = 96  # bytes
@@ -33,7 +33,7 @@ _COUNT = 4  # bytes before a list of links, which hold its length (16 bits) and 
 
 
 def _hnswlib() -> Any:
-    with hinted():
+    with hint_packages():
         import hnswlib
     return hnswlib
 
@@ -110,7 +110,7 @@ class HNSWIndex:
         Raises:
             InputError: the mask has another type or shape.
         """
-        mask = checked_mask(allowed, self._size)
+        mask = check_mask(allowed, self._size)
         count = self._size if mask is None else int(np.count_nonzero(mask))
         k = min(k, count)
         if k <= 0:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.call.mask import Mask, checked_mask
+from ranklet.runtime.call.mask import Mask, check_mask
 from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.dense.maxsim import quantise
 from ranklet.runtime.ground.errors import BundleError
@@ -91,7 +91,7 @@ class StoredVectors:
         values = as_floats(self.values[which])
         return values if self.scales is None else values * self.scales[which, None]
 
-    def of_rows(self, numbers: NDArray[np.integer]) -> NDArray[np.float32]:
+    def fetch_vectors(self, numbers: NDArray[np.integer]) -> NDArray[np.float32]:
         """Return the vectors of some documents, which are fetched at once if they lie far away."""
         fetch_rows(numbers, plain=self._arrays)
         return self.floats(numbers)
@@ -124,7 +124,7 @@ class StoredVectors:
             products[own] = as_floats(block, converted[: len(block)]) @ query
         return self._scaled(products, slice(None))
 
-    def products_of(
+    def multiply_vectors(
         self, numbers: NDArray[np.integer], query: NDArray[np.float32]
     ) -> NDArray[np.float32]:
         """Return the inner product with some vectors, (numbers,) float32.
@@ -220,7 +220,7 @@ class ExactIndex:
         Raises:
             InputError: the mask has another type or shape.
         """
-        mask = checked_mask(allowed, len(self.vectors))
+        mask = check_mask(allowed, len(self.vectors))
         if k <= 0 or not len(self.vectors):
             return np.empty(0, np.uint32), np.empty(0, np.float32)
         if mask is None:
@@ -229,7 +229,7 @@ class ExactIndex:
             return best.astype(np.uint32), scores[best]
         numbers = np.flatnonzero(mask)
         if len(numbers) * GATHERED < len(self.vectors):
-            scores = self.vectors.products_of(numbers, query)
+            scores = self.vectors.multiply_vectors(numbers, query)
         else:
             scores = self.vectors.products(query, mask)[numbers]
         best = top_k(scores, k)

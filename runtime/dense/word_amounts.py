@@ -36,7 +36,7 @@ def explain_words(
     """Return amounts of tokens by words; the parts add up to the sum of all amounts.
 
     Punctuation and stop words take up what the whole text says, and share a part. `pieces` are the
-    marks of `marks_of`.
+    marks of `choose_marks`.
 
     Args:
         label: label of the whole.
@@ -66,10 +66,10 @@ def explain_words(
     parts += _outside(tokens, amounts)
     value = sum(part.value for part in parts)
     read = ReadSpans(field, ((0, len(own)),))
-    return Explanation(label, value, tuple(parts), read=read, pieces=marks_of(content))
+    return Explanation(label, value, tuple(parts), read=read, pieces=choose_marks(content))
 
 
-def marks_of(words: Sequence[Occurrence]) -> tuple[tuple[int, float], ...]:
+def choose_marks(words: Sequence[Occurrence]) -> tuple[tuple[int, float], ...]:
     """Return the tokens to mark and how strongly: the excess of a word over the mean word.
 
     All words of a text add similar amounts, because each state has read the whole text. So amounts
@@ -77,9 +77,9 @@ def marks_of(words: Sequence[Occurrence]) -> tuple[tuple[int, float], ...]:
     mean, as in a text of one word, all words that add something are marked.
 
     >>> words = [Occurrence("a", 0.1, (0,)), Occurrence("b", 0.5, (1, 2))]
-    >>> [(piece, round(amount, 3)) for piece, amount in marks_of(words)]
+    >>> [(piece, round(amount, 3)) for piece, amount in choose_marks(words)]
     [(1, 0.1), (2, 0.1)]
-    >>> marks_of([Occurrence("a", 0.25, (0,))])
+    >>> choose_marks([Occurrence("a", 0.25, (0,))])
     ((0, 0.25),)
     """
     mean = sum(word.amount for word in words) / max(1, len(words))

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.call.candidates import Candidates, StoredCandidates, TextCandidates, numbers_of
+from ranklet.runtime.call.candidates import (
+    Candidates,
+    StoredCandidates,
+    TextCandidates,
+    list_numbers,
+)
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask, both
 from ranklet.runtime.call.protocol import Ranker, Retriever
@@ -35,7 +40,7 @@ BOOSTED = "boosted score"  # the column of scores that metadata add to, which no
 Amounts = Callable[[Boost, NDArray[np.uint32]], NDArray[np.float64]]
 
 
-def feature_of(field: str) -> str:
+def name_feature(field: str) -> str:
     """Return the name of what a field's signal adds, which no ranker has."""
     return f"boost by {field}"
 
@@ -183,7 +188,7 @@ class Execution:
         Args:
             numbers: the documents, ascending, (documents,).
         """
-        known = numbers_of(self.candidates)
+        known = list_numbers(self.candidates)
         order = np.argsort(known)
         scored = among(numbers, known[order])
         at = order[np.searchsorted(known, numbers[scored], sorter=order)]
@@ -198,7 +203,7 @@ class Execution:
         self._ranks = {name: moved(ranks, np.nan) for name, ranks in self._ranks.items()}
         self._signals = moved(self._signals, 0) if len(self._signals) else self._signals
 
-    def best_of_each(self) -> NDArray[np.intp]:
+    def best_passage_positions(self) -> NDArray[np.intp]:
         """Return the positions of all candidates, which ascend; of a split document only the best.
 
         The best passage is the first of those with the highest score.
@@ -220,13 +225,13 @@ class Execution:
     def scaled(self) -> dict[str, NDArray[np.float32]]:
         """Return the scaled scores by ranker, the features that a linear fusion weights.
 
-        What each signal of a boost adds with the weight 1 is under `feature_of` its field.
+        What each signal of a boost adds with the weight 1 is under `name_feature` its field.
         """
         complete = {name: self._complete(name) for name in self._columns if name != BOOSTED}
         columns = {name: (self._scale(name), each) for name, each in complete.items()}
         if self._pipeline.boost is not None:
             for signal, each in zip(self._pipeline.boost.signals, self._signals, strict=True):
-                columns[feature_of(signal.field)] = self._scale(self._boost_of), each
+                columns[name_feature(signal.field)] = self._scale(self._boost_of), each
         return {
             name: (scale * column.astype(np.float64)).astype(np.float32)
             for name, (scale, column) in columns.items()
@@ -385,7 +390,7 @@ class Execution:
                 "out, or rank these"
             )
         base = self._columns[self._ordered_by]
-        amounts = self._amounts(stage, numbers_of(self.candidates))
+        amounts = self._amounts(stage, list_numbers(self.candidates))
         self._boost_of, self._signals = self._ordered_by, self._unit() * amounts
         with np.errstate(over="ignore"):
             boosted = fusion.boosted(base, self._signals, [each.weight for each in stage.signals])
@@ -483,7 +488,7 @@ class Execution:
         if name in self._fusions:
             return self._explain_fusion(self._fusions[name], position)
         candidate, ranker = self.candidates.select(np.array([position])), self._ranker(name)
-        was_retrieved = np.isin(numbers_of(candidate), retrieved.get(name, ())).any()
+        was_retrieved = np.isin(list_numbers(candidate), retrieved.get(name, ())).any()
         if was_retrieved and isinstance(ranker, Retriever):
             explanation = ranker.explain_retrieved(self._query, candidate)
         else:

@@ -43,11 +43,11 @@ class PieceWords:
         of_words = [place for place in places if place is not None]
         self.splits = len(set(of_words)) < len(of_words)  # whether any word has several pieces
 
-    def words_of(self, piece: str) -> list[str]:
+    def list_words(self, piece: str) -> list[str]:
         """Return the words that have a piece, or the piece itself if the text does not have it."""
         return list(dict.fromkeys(self.words[at] for at in self._at.get(piece, ()))) or [piece]
 
-    def pieces_of(self, branch: Explanation, read: ReadSpans) -> tuple[tuple[int, float], ...]:
+    def locate_pieces(self, branch: Explanation, read: ReadSpans) -> tuple[tuple[int, float], ...]:
         """Return the places of a document piece that were read, and the amount of each."""
         if branch.pieces:
             return branch.pieces
@@ -100,7 +100,7 @@ def _join_branch(
         if part.query_token is None:
             others.append(_join_branch(part, read, of_query, of_document))
             continue
-        words = of_query.words_of(part.query_token[1])
+        words = of_query.list_words(part.query_token[1])
         for word in words:
             by_word[word].append(part.scaled(1 / len(words), part.label))
     if not branch.parts:
@@ -134,7 +134,7 @@ def _by_document_word(
     leaf: Explanation, read: ReadSpans, of_document: PieceWords
 ) -> Iterator[Explanation]:
     """Yield a leaf once per word of the document that its piece belongs to."""
-    pieces = of_document.pieces_of(leaf, read)
+    pieces = of_document.locate_pieces(leaf, read)
     if leaf.source is None or not pieces:
         yield leaf
         return

@@ -67,7 +67,7 @@ def _with_included(extra: str) -> Iterator[str]:
 
 
 @contextmanager
-def hinted(needs: Callable[[], str] = str) -> Iterator[None]:
+def hint_packages(needs: Callable[[], str] = str) -> Iterator[None]:
     """Say in the error of a missing package how to install it.
 
     Args:

@@ -14,7 +14,7 @@ def resident_bytes() -> int:
     return 0
 
 
-def granted_bytes() -> int:
+def count_granted_bytes() -> int:
     """Return the memory of this machine or of its control group, or 0 if nothing says it."""
     found = []
     with suppress(OSError, ValueError, AttributeError):

@@ -1,6 +1,6 @@
 """Options as data, which are dataclass fields with a help text, a range and allowed values.
 
-A dataclass of options is `Checked`, and `options_of` yields its options for a command line, whose
+A dataclass of options is `Checked`, and `list_options` yields its options for a command line, whose
 help shows them under the class attribute GROUP. A subclass may change a field's default and
 inherits the rest.
 """
@@ -72,7 +72,7 @@ class Option(NamedTuple):
     fronts: tuple[str, ...] | None = None
     unfit: Mapping[str, str] = MappingProxyType({})
 
-    def flag_of(self, name: str, default: object) -> str:
+    def name_flag(self, name: str, default: object) -> str:
         """Return its name on a command line; that of a switch which is on turns it off."""
         turns = "no-" if self.kind is bool and default else ""
         return self.flag or f"--{turns}{name.replace('_', '-')}"
@@ -105,7 +105,7 @@ class Checked:
         for each in fields(self):  # type: ignore[arg-type]
             if is_dataclass(usual := getattr(type(self), each.name, None)):
                 check_type(each.name, getattr(self, each.name), type(usual))
-        for path, _, value, option in options_of(self):
+        for path, _, value, option in list_options(self):
             if len(path) == 1:  # enclosed instances have checked themselves
                 option.check(path[0], value)
 
@@ -121,7 +121,7 @@ class Declared(NamedTuple):
     @property
     def flag(self) -> str:
         """Its name on the command line."""
-        return self.option.flag_of(self.path[-1], self.default)
+        return self.option.name_flag(self.path[-1], self.default)
 
 
 def integer(
@@ -214,7 +214,7 @@ def read_names(typed: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in typed.split(","))
 
 
-def options_of(options: Any, *outer: str) -> Iterator[Declared]:
+def list_options(options: Any, *outer: str) -> Iterator[Declared]:
     """Yield every option of a dataclass instance and of dataclass instances in its fields."""
     for each in fields(options):
         if each.name in getattr(options, "WITHOUT", ()):
@@ -224,7 +224,7 @@ def options_of(options: Any, *outer: str) -> Iterator[Declared]:
         if option is not None:
             yield Declared(path, group, value, option)
         elif is_dataclass(value):
-            yield from options_of(value, *path)
+            yield from list_options(value, *path)
 
 
 def declared(kind: type) -> dict[str, Option]:
@@ -241,7 +241,7 @@ def check_idle(options: Any, given: Collection[str] | None = None) -> None:
         given: the names of what was given, with the names of enclosing fields and a point; None for
             all that is not the default.
     """
-    declared = list(options_of(options))
+    declared = list(list_options(options))
     chosen = {each.path[-1]: each for each in declared}
     for each in declared:
         owner, usual = options, type(options)
@@ -267,11 +267,11 @@ def check_type(name: str, value: object, wanted: type) -> None:
         )
 
 
-def allowed_values(options: Any) -> dict[str, tuple[str, ...]]:
+def list_allowed(options: Any) -> dict[str, tuple[str, ...]]:
     """Return the allowed texts of the options that have only some, by name."""
     return {
         path[0]: option.allowed
-        for path, _, _, option in options_of(options)
+        for path, _, _, option in list_options(options)
         if len(path) == 1 and option.allowed
     }
 

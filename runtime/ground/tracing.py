@@ -25,9 +25,9 @@ def tracer() -> Any:
     """
     if os.environ.get(Variable.TRACES, "").lower() in ("", "0", "false", "no", "off"):
         return None
-    from ranklet.runtime.ground.extras import hinted
+    from ranklet.runtime.ground.extras import hint_packages
 
-    with hinted():
+    with hint_packages():
         from opentelemetry import trace
     if type(trace.get_tracer_provider()).__name__ == "ProxyTracerProvider":
         import logging
@@ -81,7 +81,7 @@ def request_span(name: str, headers: Mapping[str, str]) -> Iterator[Any]:
         yield span
 
 
-def end_of(span: Any, status: int) -> None:
+def trace_end(span: Any, status: int) -> None:
     """Say with which HTTP status the span of a request ends; from 500 on it has failed."""
     from opentelemetry.trace import StatusCode
 

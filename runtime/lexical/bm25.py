@@ -86,7 +86,7 @@ def field_amount(
     return np.asarray(np.asarray(tf, np.float32) / norm, np.float32)
 
 
-def saturated_sum(
+def saturate_sum(
     amounts: Iterable[NDArray[np.float32]], weights: Iterable[float], k1: float
 ) -> NDArray[np.float32]:
     """Return x / (k1 + x) of the weighted sum x of a term's amounts in all fields, in [0, 1).
@@ -101,7 +101,7 @@ def saturated_sum(
         weights: of each field, ≥ 0.
         k1: how slowly repetitions saturate, ≥ 0.
 
-    >>> saturated_sum([np.array([1.0, 0.0]), np.array([0.5, 0.5])], [1, 2], 2.0).tolist()
+    >>> saturate_sum([np.array([1.0, 0.0]), np.array([0.5, 0.5])], [1, 2], 2.0).tolist()
     [0.5, 0.3333333432674408]
     """
     weighted = (

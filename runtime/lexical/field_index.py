@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.ground.errors import BundleError
-from ranklet.runtime.lexical.bm25 import field_amount, idf, saturated_sum
+from ranklet.runtime.lexical.bm25 import field_amount, idf, saturate_sum
 from ranklet.runtime.lexical.impact_index import ImpactIndex
 from ranklet.runtime.lexical.max_score import Impacts, Numbers
 from ranklet.runtime.storage.block_array import fetch_rows, is_absent
@@ -178,7 +178,7 @@ class _Weighed(FieldIndex):
         """Return the documents of a term and its impacts, above 0."""
         begin, end = self._span(term)
         weights, k1, _ = self.formula
-        shares = saturated_sum(self.amounts(begin, end), weights.values(), k1)
+        shares = saturate_sum(self.amounts(begin, end), weights.values(), k1)
         impacts = shares * idf(np.array(end - begin), self.size)
         kept = impacts > 0
         return self.documents[begin:end][kept], impacts[kept]

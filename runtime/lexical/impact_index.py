@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ranklet.runtime.call.mask import Mask, checked_mask
+from ranklet.runtime.call.mask import Mask, check_mask
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.call.topk import Scored, top_k
 from ranklet.runtime.ground.errors import BundleError, InputError, damaged
@@ -53,7 +53,7 @@ class ImpactIndex:
         documents: document numbers, ascending within a term, (postings,) uint32, or uint16 if
             there are at most 65,536 documents.
         impacts: the term's contributions to document scores, > 0, (postings,) float32 or float16;
-            or uint8, in units of `scale_of` the term.
+            or uint8, in units of `term_scale` the term.
         largest: the largest impact of each term, (terms,) float32.
         size: number of documents in the collection.
     """
@@ -144,7 +144,7 @@ class ImpactIndex:
             BundleError: the bundle is damaged or hostile, because a posting has a document past
                 the collection or a score is not finite.
         """
-        mask = checked_mask(allowed, self.size)
+        mask = check_mask(allowed, self.size)
         if not (weights >= 0).all():
             raise InputError(
                 "a query has a term weight that is negative or NaN; use weights from 0"
@@ -155,7 +155,7 @@ class ImpactIndex:
             PostingList(
                 documents,
                 impacts,
-                np.float32(weight * self.scale_of(term)),
+                np.float32(weight * self.term_scale(term)),
                 weight * self._bound(term, impacts),
             )
             for term, weight in zip(terms.tolist(), weights.tolist(), strict=True)
@@ -220,11 +220,11 @@ class ImpactIndex:
         impacts = np.zeros((len(terms), len(documents)), np.float32)
         self.fetch(terms)
         for row, term in zip(impacts, terms.tolist(), strict=True):
-            scale = np.float32(self.scale_of(term))
+            scale = np.float32(self.term_scale(term))
             add_to(row, PostingList(*self.postings(term), scale, 0.0), documents)
         return impacts
 
-    def scale_of(self, term: int) -> float:
+    def term_scale(self, term: int) -> float:
         """Return the factor of a term's stored impacts, which is 1 for all types but uint8."""
         if self.impacts.dtype != np.uint8 or not 0 <= term < len(self.largest):
             return 1.0
@@ -244,7 +244,7 @@ class ImpactIndex:
         kind = self.impacts.dtype
         if kind == np.float32:
             return impacts
-        scales = np.array([self.scale_of(each) for each in terms.tolist()], np.float32)[:, None]
+        scales = np.array([self.term_scale(each) for each in terms.tolist()], np.float32)[:, None]
         known = (self.frequencies(terms) > 0)[:, None]
         scales = np.where(known, scales, np.float32(1))
         return np.where(known, as_stored(impacts, kind, scales) * scales, impacts)

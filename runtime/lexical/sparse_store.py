@@ -112,7 +112,7 @@ class SparseRows(NamedTuple):
     @property
     def store(self) -> SparseStore:
         """The same vectors by document, without the zeros that fill up the rows."""
-        return store_of_rows(self.rows)
+        return store_rows(self.rows)
 
 
 def prune(
@@ -157,7 +157,7 @@ def prune(
     return np.stack([best.astype(kind), bits.astype(kind)], axis=1)
 
 
-def store_of_rows(rows: NDArray[np.unsignedinteger]) -> SparseStore:
+def store_rows(rows: NDArray[np.unsignedinteger]) -> SparseStore:
     """Return a store of the vectors that `prune` returned."""
     terms, values = rows[:, 0], rows[:, 1].astype(np.uint16).view(np.float16)
     positive = values > 0

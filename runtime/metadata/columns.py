@@ -28,7 +28,7 @@ from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole, is_abse
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.spellings import unaccented
 
-# Files of a field, in `folder_of`.
+# Files of a field, in `name_field_folder`.
 VALUES, CODES, OFFSETS, DISTINCT, MISSING = (
     "values.npy", "codes.npy", "offsets.npy", "distinct", "missing.npy",
 )  # fmt: skip
@@ -50,7 +50,7 @@ class Span(NamedTuple):
     largest: Any
 
 
-def folder_of(place: int) -> str:
+def name_field_folder(place: int) -> str:
     """Return the folder of a field by its place among the sorted names, with a slash at its end.
 
     Names are no part of a path, because they may contain anything.
@@ -209,7 +209,7 @@ class Dates(Ordered):
 
     def span(self, operand: date) -> Span:
         """Return the keys that an operand equals; a day equals every instant in it."""
-        return span_of(operand, self.type)
+        return count_span(operand, self.type)
 
     def _shown(self, key: Any) -> Value:
         return moment_at(int(key)) if self.type == DATETIME else day_at(int(key))
@@ -448,7 +448,7 @@ class Metadata:
             BundleError: one differs.
         """
         places = self._places
-        folders = tuple(folder_of(places[name]) for name in names if name in places)
+        folders = tuple(name_field_folder(places[name]) for name in names if name in places)
         files = self._bundle.manifest.files
         self._bundle.compare(name for name in files if folders and name.startswith(folders))
 
@@ -459,7 +459,7 @@ class Metadata:
             numbers: the documents' numbers, (documents,).
             others: offsets, and the arrays that they cut into rows; see `fetch_rows`.
         """
-        missing = (folder_of(place) + MISSING for place in self._places.values())
+        missing = (name_field_folder(place) + MISSING for place in self._places.values())
         self._bundle.fetch(name for name in missing if self._bundle.has(name))
         columns = [self.column(name) for name in self._places]
         lists = [each for each in columns if isinstance(each, Lists)]
@@ -482,7 +482,7 @@ class Metadata:
         bundle, count = self._bundle, len(self)
         if name not in self._places:
             return _blank(name, self.types[name], count)
-        folder, type_ = folder_of(self._places[name]), self.types[name]
+        folder, type_ = name_field_folder(self._places[name]), self.types[name]
         missing: NDArray[np.uint8] | None = None
         if bundle.has(folder + MISSING):
             missing = bundle.array(folder + MISSING, np.uint8, (count,))
@@ -541,18 +541,18 @@ def in_utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def days_of(day: date) -> int:
+def count_days(day: date) -> int:
     """Return the days from 1970-01-01 to a day.
 
-    >>> days_of(date(1970, 1, 2))
+    >>> count_days(date(1970, 1, 2))
     1
     """
     return day.toordinal() - _EPOCH.toordinal()
 
 
-def span_of(operand: date, type_: str) -> Span:
+def count_span(operand: date, type_: str) -> Span:
     """Return the days or the microseconds, as the type says, that a day or an instant equals."""
-    first = microseconds_of(operand)
+    first = count_microseconds(operand)
     last = first if isinstance(operand, datetime) else first + MICROSECONDS - 1
     if type_ == DATETIME:
         return Span(first, last)
@@ -560,11 +560,11 @@ def span_of(operand: date, type_: str) -> Span:
     return Span(-(-first // MICROSECONDS), first // MICROSECONDS)
 
 
-def microseconds_of(moment: date) -> int:
+def count_microseconds(moment: date) -> int:
     """Return the microseconds from 1970 to an instant, or to the beginning of a day in UTC."""
     if isinstance(moment, datetime):
         return (in_utc(moment) - _EPOCH) // MICROSECOND
-    return days_of(moment) * MICROSECONDS
+    return count_days(moment) * MICROSECONDS
 
 
 def day_at(days: int) -> date:

@@ -30,7 +30,7 @@ from ranklet.runtime.metadata.where import (
     Not,
     Operand,
     Test,
-    tests_of,
+    list_tests,
 )
 
 CACHED = 8  # masks per bundle, of one byte per document
@@ -99,7 +99,7 @@ class _Evaluation:
 
     def _in_one_pass(self, condition: Condition) -> Mask | None:
         """Return which documents several conditions on one field allow; None for others."""
-        tests = list(tests_of(condition))
+        tests = list(list_tests(condition))
         if len(tests) < 2 or len({test.field for test in tests}) > 1:
             return None
         column = self._metadata.column(tests[0].field)
@@ -124,7 +124,7 @@ def _by_field(condition: Both | Either) -> Sequence[Condition]:
     of_field: dict[str, list[Condition]] = {}
     others: list[Condition] = []
     for each in condition.inner:
-        fields = {test.field for test in tests_of(each)}
+        fields = {test.field for test in list_tests(each)}
         (of_field.setdefault(fields.pop(), []) if len(fields) == 1 else others).append(each)
     if len(of_field) == 1 and not others:
         return condition.inner

@@ -246,20 +246,20 @@ def _in_range(day: date, name: str, argument: str) -> date:
         raise InputError(f"{argument}: {name[:80]!r}: {day} is out of range in UTC") from None
 
 
-def tests_of(condition: Condition) -> Iterator[Test]:
+def list_tests(condition: Condition) -> Iterator[Test]:
     """Yield the conditions on single fields that a filter is made of."""
     if isinstance(condition, Test):
         yield condition
     elif isinstance(condition, Not):
-        yield from tests_of(condition.inner)
+        yield from list_tests(condition.inner)
     else:
         for each in condition.inner:
-            yield from tests_of(each)
+            yield from list_tests(each)
 
 
-def fields_of(condition: Condition) -> Iterator[str]:
+def list_fields(condition: Condition) -> Iterator[str]:
     """Yield the fields that a filter reads, some perhaps twice."""
-    return (test.field for test in tests_of(condition))
+    return (test.field for test in list_tests(condition))
 
 
 def check_single(use: str, name: object, types: Mapping[str, str], fault: str, verb: str) -> str:

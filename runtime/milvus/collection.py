@@ -18,7 +18,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryVector, SparseQuery
 from ranklet.runtime.ground.errors import InputError, RemoteError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.milvus.expressions import EVERYTHING, text
 from ranklet.runtime.milvus.names import (
     ABOUT,
@@ -363,7 +363,7 @@ def connect(uri: str, token: str = "", seconds: float = SECONDS) -> "MilvusClien
         MissingPackageError: the extra [milvus] is not installed.
         RemoteError: nobody answers.
     """
-    with hinted(lambda: "milvus"):
+    with hint_packages(lambda: "milvus"):
         from pymilvus import MilvusClient
     logging.getLogger("pymilvus.decorators").addFilter(_is_no_error)
     with remote_errors(uri):

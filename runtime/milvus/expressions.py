@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import date
 
-from ranklet.runtime.metadata.columns import span_of
+from ranklet.runtime.metadata.columns import count_span
 from ranklet.runtime.metadata.where import (
     EQUAL,
     HAS,
@@ -80,7 +80,7 @@ def _holds(field: str, test: Test, type_: str, negated: bool) -> str:
 def _compared(field: str, operator: str, operand: Operand, type_: str, negated: bool) -> str:
     if not isinstance(operand, date):
         return f"{field} {NEGATED[operator] if negated else operator} {_literal(operand)}"
-    low, high = span_of(operand, type_)
+    low, high = count_span(operand, type_)
     if operator == EQUAL and negated:
         return f"{field} < {low} or {field} > {high}"
     if operator == EQUAL:

@@ -10,7 +10,7 @@ from typing import Any
 from ranklet.runtime.bundles.files import FREQUENCIES, BundleFiles
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, Value
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.metadata.columns import day_at, days_of, microseconds_of, moment_at
+from ranklet.runtime.metadata.columns import count_days, count_microseconds, day_at, moment_at
 
 # Fields of an entity.
 KEY, DOCUMENT, PASSAGE, TITLE, TEXT, METADATA = (
@@ -107,8 +107,8 @@ def stored(metadata: Mapping[str, Value]) -> dict[str, Any]:
 
 def _stored(value: Value) -> Any:
     if isinstance(value, datetime):
-        return microseconds_of(value)
-    return days_of(value) if isinstance(value, date) else value
+        return count_microseconds(value)
+    return count_days(value) if isinstance(value, date) else value
 
 
 def restored(metadata: Mapping[str, Any], types: Mapping[str, str]) -> dict[str, Value]:

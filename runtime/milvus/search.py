@@ -10,7 +10,7 @@ from typing import NoReturn, Self, TypeVar
 import numpy as np
 
 from ranklet.runtime.asks import Where, check_query
-from ranklet.runtime.bundles.files import BundleFiles, has_synonyms, synonyms_of
+from ranklet.runtime.bundles.files import BundleFiles, has_synonyms, locate_synonyms
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
@@ -28,7 +28,7 @@ from ranklet.runtime.milvus.collection import (
 )
 from ranklet.runtime.milvus.expressions import expression
 from ranklet.runtime.pipelines.pipeline import Pipeline, Retrieve
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.search.boosting import IN_MILVUS
 from ranklet.runtime.search.port import Call, Search, steadily
 from ranklet.runtime.search.texts import Passage, TextRun
@@ -123,8 +123,8 @@ class MilvusSearch(Search):
         """Raise InputError if the bundle has synonyms, by which Milvus does not search."""
         if has_synonyms(self.files.path) and not self.files.is_remote:
             raise InputError(
-                f"{str(synonyms_of(self.files.path))!r} has synonyms, which are looked up in the "
-                "collection of a bundle, and not in Milvus; pass synonyms=False"
+                f"{str(locate_synonyms(self.files.path))!r} has synonyms, which are looked up in "
+                "the collection of a bundle, and not in Milvus; pass synonyms=False"
             )
 
     def complete(self, typed: str, k: int, where: Where | None) -> NoReturn:  # noqa: ARG002
@@ -229,7 +229,7 @@ class MilvusSearch(Search):
             )
         if stage.k > MOST:
             raise InputError(f"Milvus retrieves up to {MOST:,} entities; give k ≤ {MOST:,}")
-        ranker = ranker_of(self.files, name)
+        ranker = open_ranker(self.files, name)
         vector = ranker.query_vector(query) if isinstance(ranker, Retriever) else None
         if vector is None:
             raise InputError(f"the ranker {name!r} has no vector of a query")

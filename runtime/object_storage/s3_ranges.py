@@ -49,7 +49,7 @@ class S3Ranges(Transport):
             span = _CONTENT_RANGE.fullmatch(answer.get("ContentRange", ""))
             data: bytes = b"" if span is None else answer["Body"].read(most + 1)
         except Exception as error:  # boto3, urllib3 and the network raise many kinds
-            status = status_of(error)
+            status = read_status(error)
             if status is not None:
                 raise self.status(status) from error
             name = type(error).__name__
@@ -102,7 +102,7 @@ def s3_client(connections: int, *, attempts: int = 4) -> Any:
         raise BundleError(f"S3 cannot be used: {error}") from error
 
 
-def status_of(error: Exception) -> int | None:
+def read_status(error: Exception) -> int | None:
     """Return the HTTP status of S3's refusal, None for any other error."""
     response = getattr(error, "response", None)
     metadata = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}

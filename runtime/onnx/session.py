@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.ground.errors import BundleError, InputError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.options import DEVICES, check_one_of
 from ranklet.runtime.ground.variables import Variable
 from ranklet.runtime.onnx.self_contained import check_onnx
@@ -249,7 +249,7 @@ def onnxruntime() -> Any:
         MissingPackageError: it is not installed.
     """
     quiet_telemetry()
-    with hinted():
+    with hint_packages():
         import onnxruntime as package
 
     return package

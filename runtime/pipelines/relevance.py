@@ -121,7 +121,7 @@ SHIPPED: Mapping[tuple[str, ...], tuple[float, ...]] = MappingProxyType(
 )
 
 
-def calibration_of(
+def read_calibration(
     rankers: Sequence[str], compared: Sequence[str], own: Sequence[Calibration]
 ) -> Calibration | None:
     """Return what makes probabilities of a pipeline's scores; None if that is not known.

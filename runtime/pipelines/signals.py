@@ -119,10 +119,10 @@ def of_numbers(shape: str, numbers: Floats, pivot: float = 1.0) -> Floats:
     return np.asarray(positive / (positive + pivot))
 
 
-def days_of(period: str | float) -> float:
+def count_days(period: str | float) -> float:
     """Return a period in days: a number of days, or hours, days, weeks or years.
 
-    >>> days_of("36h"), days_of("2w"), days_of(30)
+    >>> count_days("36h"), count_days("2w"), count_days(30)
     (1.5, 14.0, 30.0)
 
     Raises:
@@ -184,7 +184,7 @@ def _signal(field: object, raw: object, weight: float | None) -> Signal:
 
 def _operand(field: str, shape: str, value: Any) -> Any:
     if shape == HALF_LIFE:
-        days_of(value)
+        count_days(value)
         return value
     if shape == IN:
         if not isinstance(value, list | tuple) or not 0 < len(value) <= MAX_VALUES:

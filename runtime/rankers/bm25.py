@@ -20,7 +20,7 @@ from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.ground.options import check_number, number, one_of
 from ranklet.runtime.ground.sets import distinct
 from ranklet.runtime.kinds import Settings
-from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturated_sum, saturation
+from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturate_sum, saturation
 from ranklet.runtime.lexical.field_index import TEXT, TITLE, FieldIndex, Formula
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
 from ranklet.runtime.text.names import CLASSES, FIELDS
@@ -380,7 +380,7 @@ class BM25(Retriever):
         if isinstance(index, FieldIndex):
             weights, k1, _ = index.formula
             amounts = self._amounts(index, terms.ids, candidates)
-            return index.rounded(rarity * saturated_sum(amounts, weights.values(), k1), terms.ids)
+            return index.rounded(rarity * saturate_sum(amounts, weights.values(), k1), terms.ids)
         tf, lengths = self._counts(terms.ids, candidates)
         settings = self.settings
         weight = saturation(tf, lengths, self.average_length, settings.k1, settings.b)

@@ -320,9 +320,9 @@ class Dense(Retriever, EncodesTexts):
         """Yield the vector of each document, (dimension,) float32."""
         return iter(self.vectors)
 
-    def vectors_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.float32]:
+    def read_vectors(self, numbers: NDArray[np.uint32]) -> NDArray[np.float32]:
         """Return the stored vectors of some documents, (numbers, dimension) float32."""
-        return self.vectors.of_rows(numbers)
+        return self.vectors.fetch_vectors(numbers)
 
     def _encoded(self, query: QueryContext) -> Encoded:
         return query.once(self.encoder, lambda: self.encoder.encode_queries([query.text]))
@@ -363,7 +363,7 @@ class Dense(Retriever, EncodesTexts):
         """
         vectors, numbers, cut = self._vectors_of(candidates)
         queries, query_truncated = self._encoded(query)
-        return Scores(vectors.products_of(numbers, queries[0]), cut, bool(query_truncated))
+        return Scores(vectors.multiply_vectors(numbers, queries[0]), cut, bool(query_truncated))
 
     def _vectors_of(
         self, candidates: Candidates

@@ -12,7 +12,7 @@ from ranklet.runtime.call.protocol import EncodesTexts, Role, Vectors
 from ranklet.runtime.call.query import SparseQuery
 from ranklet.runtime.ground.errors import InputError, OutOfTimeError
 from ranklet.runtime.kinds import ranker_module
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 
 AT_A_TIME = 256  # texts, whose tokens are in memory together
 
@@ -59,7 +59,7 @@ def encode(
     if ranker is None and not known:
         raise InputError("no ranker of this bundle encodes texts; build it with --model ENCODER")
     name = known[0] if ranker is None else ranker
-    found = ranker_of(files, name)
+    found = open_ranker(files, name)
     if not isinstance(found, EncodesTexts):
         raise InputError(f"{name!r} encodes no texts; {_listed(known)}")
     for at, text in enumerate(texts):

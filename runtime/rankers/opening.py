@@ -7,7 +7,7 @@ from ranklet.runtime.text.analysis import Analysis
 from ranklet.runtime.text.names import FIELDS
 
 
-def ranker_of(files: BundleFiles, name: str) -> Ranker:
+def open_ranker(files: BundleFiles, name: str) -> Ranker:
     """Return a ranker of a bundle by name, opened on first use.
 
     Raises:
@@ -22,11 +22,11 @@ def ranker_of(files: BundleFiles, name: str) -> Ranker:
     return files.once(("ranker", name), opened)
 
 
-def analysis_of(files: BundleFiles, field: str) -> Analysis:
+def make_field_analysis(files: BundleFiles, field: str) -> Analysis:
     """Return an analysis of a bundle for a field of an explanation."""
     from ranklet.runtime.answers.explanation import RANKER_FIELD
 
     if field in FIELDS:
         return files.analyzer.begin()
-    ranker = ranker_of(files, field.removeprefix(RANKER_FIELD))
+    ranker = open_ranker(files, field.removeprefix(RANKER_FIELD))
     return (ranker.analyzer or files.analyzer).begin()

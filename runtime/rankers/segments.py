@@ -106,7 +106,7 @@ class PartedRanker(Ranker):
             pieces = np.split(tokens.astype(np.int32), np.cumsum(lengths)[:-1])
             known[self._field] = dict(enumerate(pieces))
         titles = [documents.titles[n] for n in numbers.tolist()] if documents.titled else None
-        texts = documents.ranked_texts(numbers.tolist())
+        texts = documents.read_ranked_texts(numbers.tolist())
         analysis = query.everywhere[0].analysis
         return TextCandidates(texts, analysis, titles=titles, known=known)
 
@@ -153,12 +153,12 @@ class PartedRetriever(PartedRanker, Retriever):
             masks.append(mask)
         return np.concatenate(masks)
 
-    def vectors_of(self, numbers: NDArray[np.uint32]) -> NDArray[np.float32] | None:
+    def read_vectors(self, numbers: NDArray[np.uint32]) -> NDArray[np.float32] | None:
         """Return stored vectors of some documents, (numbers, dimension); None if it has none."""
         found: NDArray[np.float32] | None = None
         for part, places, own in self._documents.shifts.shares(numbers):
             ranker = self._parts[part]
-            vectors = ranker.vectors_of(own) if isinstance(ranker, Retriever) else None
+            vectors = ranker.read_vectors(own) if isinstance(ranker, Retriever) else None
             if vectors is None:
                 return None
             if found is None:

@@ -17,7 +17,7 @@ from ranklet.runtime.ground.errors import BundleError, MissingPackageError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.onnx.self_contained import check_onnx, check_openvino
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.storage.address import BundleLike
 from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.tokenizing import encode
@@ -48,7 +48,7 @@ def verify(path: BundleLike) -> Iterator[str]:
             yield "metadata"
     for name, entry in bundle.manifest.rankers.items():
         if bundle.manifest.documents:
-            ranker_of(bundle, name).verify()
+            open_ranker(bundle, name).verify()
         elif KINDS[entry.kind].needs_collection:
             continue
         else:
@@ -70,7 +70,7 @@ def _addition(addition: AdditionFiles) -> None:
     if addition.manifest.metadata:
         _metadata(addition)
     for name in addition.manifest.rankers:
-        own = ranker_of(addition.base, name).over([addition.base, addition])[1]
+        own = open_ranker(addition.base, name).over([addition.base, addition])[1]
         if own is not None:
             own.verify()
         _check_truncated(addition, name)
@@ -171,7 +171,7 @@ def _check_truncated(bundle: BundleFiles, name: str) -> None:
 def _encoder(bundle: BundleFiles, name: str) -> None:
     """Run the networks of a ranker once, on a text that is not in a collection."""
     analysis = bundle.analyzer.begin()
-    ranker_of(bundle, name).score(
+    open_ranker(bundle, name).score(
         QueryContext(UNHEARD_OF, analysis), TextCandidates([UNHEARD_OF], analysis)
     )
 

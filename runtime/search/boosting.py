@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, LIST, NUMBER, PLURALS
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.metadata.columns import MICROSECONDS, Ordered, microseconds_of
+from ranklet.runtime.metadata.columns import MICROSECONDS, Ordered, count_microseconds
 from ranklet.runtime.metadata.masks import Masks
 from ranklet.runtime.metadata.where import HAS_ANY, IN, Condition, Test, read_operand, unknown_field
 from ranklet.runtime.pipelines.pipeline import Boost, Keep, Pipeline, Retrieve
@@ -17,7 +17,7 @@ from ranklet.runtime.pipelines.signals import (
     OF_NUMBERS,
     OF_VALUES,
     Signal,
-    days_of,
+    count_days,
     of_numbers,
     recency,
 )
@@ -77,7 +77,7 @@ def at_one_time(boost: Boost) -> Boost:
     )
 
 
-def amounts_of(
+def read_amounts(
     signal: Signal, masks: Masks, remarks: Mapping[str, str], numbers: NDArray[np.uint32]
 ) -> NDArray[np.float64]:
     """Return what a signal says of some documents, 0 where a value is missing, (documents,).
@@ -103,9 +103,9 @@ def amounts_of(
     fetch_rows(numbers, plain=[column.keys])
     keys = column.keys[numbers].astype(np.float64)
     if signal.shape == HALF_LIFE:
-        now = microseconds_of(signal.moment()) / MICROSECONDS
+        now = count_microseconds(signal.moment()) / MICROSECONDS
         days = keys if metadata.types[signal.field] == DATE else keys / MICROSECONDS
-        values = recency(now - days, days_of(signal.operand))
+        values = recency(now - days, count_days(signal.operand))
     else:
         pivot = signal.operand if isinstance(signal.operand, float) else 1.0
         values = of_numbers(signal.shape, keys, pivot)

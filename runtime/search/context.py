@@ -12,8 +12,8 @@ from ranklet.runtime.asks import SECTION, Ask, ContextAsk
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.location import without_headings
-from ranklet.runtime.call.candidates import numbers_of
-from ranklet.runtime.search.filling import Filling, Piece, best_part, merged, text_of
+from ranklet.runtime.call.candidates import list_numbers
+from ranklet.runtime.search.filling import Filling, Piece, best_part, join_text, merged
 from ranklet.runtime.search.run import Run
 from ranklet.runtime.text.common_words import Places
 from ranklet.runtime.text.sentences import count_words, sentences
@@ -118,7 +118,7 @@ class Spans:
         known = document >= 0
         found = [each for each in group if each.place is not None]
         best = min(found, key=lambda each: each.place or 0) if found else group[0]
-        place, text = best.place, text_of(group)
+        place, text = best.place, join_text(group)
         return ContextSpan(
             self._documents.ids[number],
             self._title(number),
@@ -132,7 +132,7 @@ class Spans:
         )
 
 
-def spans_of_hits(
+def gather_spans(
     search: Stored, run: Run, positions: NDArray[np.intp], ask: Ask
 ) -> Iterator[tuple[ContextSpan, ...]]:
     """Yield, for each hit, the best passages of its document, and what is around them.
@@ -144,7 +144,7 @@ def spans_of_hits(
         ask: says how many passages of a document, and what is around them.
     """
     documents, final = search.documents, run.execution.final()
-    numbers, owners = numbers_of(run.execution.candidates), run.execution.candidates.owners
+    numbers, owners = list_numbers(run.execution.candidates), run.execution.candidates.owners
     for position in positions.tolist():
         own = np.array([position])
         if owners is not None:
@@ -180,7 +180,7 @@ def filled(
         places: returns where words of the query stand in a text.
     """
     documents, order, tokens = search.documents, run.best_passages(ask), ask.tokens
-    numbers = numbers_of(run.execution.candidates)[order]
+    numbers = list_numbers(run.execution.candidates)[order]
     relevance = run.relevance(order).tolist() if ask.rated else ()
     spans = Spans(search, run.execution.final()[order].tolist(), relevance)
     _fetch(search, numbers[: 1 + tokens // _LEAST], ask.context)

@@ -53,7 +53,7 @@ def merged(pieces: Iterable[Piece]) -> list[list[Piece]]:
     return groups
 
 
-def text_of(group: Sequence[Piece]) -> str:
+def join_text(group: Sequence[Piece]) -> str:
     """Return the text of pieces that follow each other, no character twice."""
     return joined((Location(each.start, each.before), each.text) for each in group)
 

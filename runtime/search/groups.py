@@ -60,7 +60,7 @@ def _in_groups(groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.i
     return rank_of[group], earlier
 
 
-def groups_of(name: str, numbers: NDArray[np.uint32], metadata: "Metadata") -> NDArray[np.intp]:
+def number_groups(name: str, numbers: NDArray[np.uint32], metadata: "Metadata") -> NDArray[np.intp]:
     """Return the number of each document's group, (documents,); equal values make a group.
 
     A document without a value is a group of its own.

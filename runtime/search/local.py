@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.asks import Ask, ContextAsk, Where
 from ranklet.runtime.bundles.files import BundleFiles, has_synonyms
-from ranklet.runtime.call.candidates import StoredCandidates, numbers_of
+from ranklet.runtime.call.candidates import StoredCandidates, list_numbers
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask, both
 from ranklet.runtime.call.protocol import Ranker, Retriever
@@ -23,10 +23,10 @@ from ranklet.runtime.ground.errors import UnknownDocumentError
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipelines.pipeline import Boost, Pipeline, Retrieve
-from ranklet.runtime.rankers.opening import ranker_of
-from ranklet.runtime.search.groups import groups_of
+from ranklet.runtime.rankers.opening import open_ranker
+from ranklet.runtime.search.groups import number_groups
 from ranklet.runtime.search.port import Call, Search, steadily
-from ranklet.runtime.search.reading import postings_of, read_query
+from ranklet.runtime.search.reading import find_postings, read_query
 from ranklet.runtime.search.run import Run
 from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.storage.forward import Gathered
@@ -77,7 +77,7 @@ class LocalSearch(Search):
 
     def ranker(self, name: str) -> Ranker:
         """Return a ranker, opened on first use."""
-        return ranker_of(self.files, name)
+        return open_ranker(self.files, name)
 
     countable = True
 
@@ -170,12 +170,12 @@ class LocalSearch(Search):
     def part_completions(self, mask: Mask | None) -> "list[Part]":
         """Return what each part completes by, for whom a mask shows its documents."""
         from ranklet.runtime.completion.completion import Part
-        from ranklet.runtime.completion.values import values_of
+        from ranklet.runtime.completion.values import list_values
 
         key = "completions", tuple(self.columns.types)
-        titles, fields = self.files.once(key, lambda: values_of(self.documents, self.columns))
+        titles, fields = self.files.once(key, lambda: list_values(self.documents, self.columns))
         words = self.part_words(mask)
-        whole = None if mask is None else self.documents.whole_of(mask)
+        whole = None if mask is None else self.documents.extend_whole(mask)
         values = {"title": (titles, whole), **{name: (fields[name], mask) for name in fields}}
         return [Part(values, words[0] if words else None)]
 
@@ -183,7 +183,7 @@ class LocalSearch(Search):
         """Return the words of each part, [] if no index has all of them."""
         from ranklet.runtime.completion.words import PartWords
 
-        postings = postings_of(self.files, self.documents)
+        postings = find_postings(self.files, self.documents)
         return [] if postings is None else [PartWords(self.documents, postings, mask)]
 
     def frequency(self, word: str) -> int | None:
@@ -199,7 +199,7 @@ class LocalSearch(Search):
         run = self._run(Call(self.read(query), pipeline))
         columns = run.execution.scaled()
         positions, _ = run.execution.top(len(run.execution.candidates))
-        order = positions[np.argsort(numbers_of(run.execution.candidates)[positions])]
+        order = positions[np.argsort(list_numbers(run.execution.candidates)[positions])]
         return run.ids(order), {name: column[order] for name, column in columns.items()}
 
     def restricted(self, condition: "Condition", types: Mapping[str, str]) -> Self:
@@ -208,9 +208,9 @@ class LocalSearch(Search):
         What decides who sees a document is compared with its sha256, however the bundle is checked.
         """
         part = super().restricted(condition, types)
-        from ranklet.runtime.metadata.where import fields_of
+        from ranklet.runtime.metadata.where import list_fields
 
-        self.columns.compare(fields_of(condition))
+        self.columns.compare(list_fields(condition))
         return part
 
     def allowed(self, where: Where | None = None, deadline: Deadline | None = None) -> Mask | None:
@@ -269,7 +269,7 @@ class LocalSearch(Search):
         unknown = tuple(each for each in (pins | hides) if each not in pinned | hidden)
         if here:
             run = self._run_on(call._replace(pipeline=call.pipeline.without_cuts()), here)
-            ranking = run.pinned_before(ranking, here, ask)
+            ranking = run.place_pinned(ranking, here, ask)
         return replace(ranking, unknown=unknown)
 
     def _rank_others(self, call: Call, ask: Ask) -> Ranking:
@@ -407,10 +407,10 @@ class LocalSearch(Search):
 
     def amounts(self, boost: Boost, numbers: NDArray[np.uint32]) -> NDArray[np.float64]:
         """Return what each signal of a boost says of some documents, (signals, documents)."""
-        from ranklet.runtime.search.boosting import amounts_of, at_one_time  # few calls boost
+        from ranklet.runtime.search.boosting import at_one_time, read_amounts  # few calls boost
 
         remarks, signals = self.files.manifest.remarks, at_one_time(boost).signals
-        return np.stack([amounts_of(each, self.masks, remarks, numbers) for each in signals])
+        return np.stack([read_amounts(each, self.masks, remarks, numbers) for each in signals])
 
     def words(self, query: QueryContext, numbers: NDArray[np.uint32]) -> Gathered:  # noqa: ARG002
         """Return the words of some documents, those of one class as one, as a query has them."""
@@ -421,7 +421,7 @@ class LocalSearch(Search):
         for name, entry in self.files.manifest.rankers.items():
             if KINDS[entry.kind].index == "vectors":
                 ranker = self.ranker(name)
-                return ranker.vectors_of(numbers) if isinstance(ranker, Retriever) else None
+                return ranker.read_vectors(numbers) if isinstance(ranker, Retriever) else None
         return None
 
     def passages(self, document_id: str) -> "list[Passage]":
@@ -453,8 +453,8 @@ class LocalSearch(Search):
         return documents.passages(number)
 
     def groups(self, name: str, numbers: NDArray[np.uint32]) -> NDArray[np.intp]:
-        """Return the number of each document's group, (documents,); see `groups_of`."""
-        return groups_of(name, numbers, self.columns)
+        """Return the number of each document's group, (documents,); see `number_groups`."""
+        return number_groups(name, numbers, self.columns)
 
     def fetch(self, numbers: NDArray[np.uint32], *, tokens: bool) -> None:
         """Fetch at once what hits show, and perhaps their tokens, from object storage."""
@@ -514,17 +514,17 @@ class _LocalRun(Run):
 
     def widen(self, hits: Sequence[Hit], positions: NDArray[np.intp], ask: Ask) -> None:
         """Let hits have more passages of their documents."""
-        from ranklet.runtime.search.context import spans_of_hits  # few calls ask for them
+        from ranklet.runtime.search.context import gather_spans  # few calls ask for them
 
-        found = spans_of_hits(self._search, self, positions, ask)
+        found = gather_spans(self._search, self, positions, ask)
         for hit, spans in zip(hits, found, strict=True):
             hit.widened(spans)
 
     @property
     def _numbers(self) -> NDArray[np.uint32]:
-        return numbers_of(self.execution.candidates)
+        return list_numbers(self.execution.candidates)
 
-    def pinned_before(
+    def place_pinned(
         self, ranking: Ranking, parts: Sequence[NDArray[np.uint32]], ask: Ask
     ) -> Ranking:
         """Return a ranking after documents that are pinned, each shown by its best passage."""
@@ -564,7 +564,7 @@ class _LocalRun(Run):
 
     def _best_above(self, least: float | None) -> NDArray[np.intp]:
         """Return the positions of the best passages that reach a score, in any order."""
-        positions = self.execution.best_of_each()
+        positions = self.execution.best_passage_positions()
         if least is None:
             return positions
         return positions[self.execution.final()[positions].astype(np.float64) >= least]

@@ -17,7 +17,7 @@ Word = TypeVar("Word", int, str)  # its number, or as it is written
 Words = frozenset[Word]  # the different words of a text
 
 
-def sets_of(words: Gathered) -> list[Words[int]]:
+def number_word_sets(words: Gathered) -> list[Words[int]]:
     """Return the different words of each text, by other numbers, whose order is no alphabet's."""
     spread = words.tokens.astype(np.uint32) * _SPREAD
     tokens, ends = spread.tolist(), np.cumsum(words.lengths).tolist()

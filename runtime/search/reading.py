@@ -12,7 +12,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipelines.pipeline import Pipeline
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.syntax.signs import unread_signs
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def read_query(
         )
     with bundle.damage_reported():
         documents = bundle.need_documents()
-        postings = postings_of(bundle, documents)
+        postings = find_postings(bundle, documents)
         meant = meaning(
             query, documents, seen, postings=postings, deadline=deadline, known=known,
             columns=columns,
@@ -159,7 +159,7 @@ def _columns(bundle: BundleFiles) -> Mapping[str, str]:
     return bundle.once("columns", make)
 
 
-def postings_of(bundle: BundleFiles, documents: "Documents") -> "Postings | None":
+def find_postings(bundle: BundleFiles, documents: "Documents") -> "Postings | None":
     """Return an index of a bundle that has every word of every document, if there is one."""
     from ranklet.runtime.syntax.word_postings import Postings
 
@@ -167,5 +167,5 @@ def postings_of(bundle: BundleFiles, documents: "Documents") -> "Postings | None
         if KINDS[entry.kind].every_term and bundle.settings(name).field != "wordpieces":
             lemmas = bundle.settings(name).field == "lemmas"
             term_of = documents.vocabulary.lemma_of if lemmas else None
-            return Postings(ranker_of(bundle, name).postings(), term_of)
+            return Postings(open_ranker(bundle, name).postings(), term_of)
     return None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.asks import POOL, Ask
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.call.candidates import numbers_of
+from ranklet.runtime.call.candidates import list_numbers
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.ground.errors import InputError
@@ -104,7 +104,7 @@ class Run(ABC):
         if self._query.phrases is None:
             return
         order, owners = self.execution.order(), self.execution.candidates.owners
-        numbers, fitting = numbers_of(self.execution.candidates), np.empty(0, np.intp)
+        numbers, fitting = list_numbers(self.execution.candidates), np.empty(0, np.intp)
         begin, size, enough = 0, 2 * ask.reach + 1, False
         while begin < len(order):
             part = order[begin : begin + size]
@@ -186,10 +186,13 @@ class Run(ABC):
             positions: all documents, best first.
             most: how many are needed; None for all.
         """
-        from ranklet.runtime.search.near_duplicates import Folding, sets_of  # few calls ask for it
+        from ranklet.runtime.search.near_duplicates import (  # few calls ask for it
+            Folding,
+            number_word_sets,
+        )
 
         given, kept = self._before(), list[int]()
-        before = [] if given is None else sets_of(given)
+        before = [] if given is None else number_word_sets(given)
         folding, self.folded = Folding(before), {}
         size = _READ_AT_ONCE if most is None else min(_READ_AT_ONCE, 2 * most + 1)
         for begin in range(0, len(positions), size):
@@ -200,7 +203,7 @@ class Run(ABC):
                 self.execution.left_out.append(left)
                 return np.append(np.array(kept, np.intp), np.arange(begin, len(positions)))
             part = positions[begin : begin + size]
-            for place, words in enumerate(sets_of(self.words(part)), begin):
+            for place, words in enumerate(number_word_sets(self.words(part)), begin):
                 into = folding.add(words)
                 if into is None and len(kept) == most:
                     return np.array(kept, np.intp)

@@ -22,7 +22,7 @@ from ranklet.runtime.metadata.columns import Column, Metadata
 from ranklet.runtime.metadata.segments import joined
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipelines.pipeline import Boost
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.rankers.segments import PartedRanker, PartedRetriever
 from ranklet.runtime.search.boosting import at_one_time
 from ranklet.runtime.search.local import LocalSearch
@@ -52,7 +52,7 @@ class PartedSearch(LocalSearch):
     def __init__(
         self, files: BundleFiles, additions: Additions, before: LocalSearch | None = None
     ) -> None:
-        known = {each.files.path.name: each for each in parts_of(before)}
+        known = {each.files.path.name: each for each in list_parts(before)}
         opened = [files]
         for each in additions.parts:
             same = known.get(each.file)
@@ -170,7 +170,7 @@ class PartedSearch(LocalSearch):
     def ranker(self, name: str) -> Ranker:
         """Return a ranker over all parts, opened on first use."""
         if name not in self._rankers:
-            base = ranker_of(self.files, name)
+            base = open_ranker(self.files, name)
             kind = PartedRetriever if isinstance(base, Retriever) else PartedRanker
             files, field = [each.files for each in self.parts], self.files.settings(name).field
             self._rankers[name] = kind(base, files, self.documents, field)
@@ -196,7 +196,7 @@ class PartedSearch(LocalSearch):
         return _joined(found, self.documents.shifts)
 
 
-def parts_of(search: LocalSearch | None) -> list[LocalSearch]:
+def list_parts(search: LocalSearch | None) -> list[LocalSearch]:
     """Return the search in the base and in each addition."""
     if isinstance(search, PartedSearch):
         return search.parts
@@ -273,7 +273,7 @@ def _joined(parts: Sequence[QueryContext], shifts: Shifts) -> QueryContext:
     analysis, added, allowed, phrases = base.analysis, base.added, None, None
     for part in parts[1:]:
         if part.added is not None and len(part.added):
-            others = analysis.numbers_of(part.analysis.spelled(part.added))
+            others = analysis.list_numbers(part.analysis.spelled(part.added))
             added = others if added is None else distinct(np.append(added, others))
     if any(each.allowed is not None for each in parts):
         allowed = np.concatenate(

@@ -17,7 +17,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.hits import Hit
 from ranklet.runtime.pipelines.pipeline import Pipeline
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.search.run import Run
 from ranklet.runtime.text.ranked import ranked_text
 
@@ -83,7 +83,7 @@ class TextRun(Run):
         texts = [ranked_text(each.title, each.text, titles) for each in passages]
         begin = [each.title for each in passages] if titles else None
         given = TextCandidates(texts, query.analysis, titles=begin, owners=_owners(passages))
-        rankers = partial(ranker_of, files)
+        rankers = partial(open_ranker, files)
         execution = Execution(pipeline, rankers, None, query, given, deadline, known=known)
         super().__init__(files, query, execution)
         # Those that a keep stage left, and their places among all.

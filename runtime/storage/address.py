@@ -142,10 +142,10 @@ def shown(place: str | os.PathLike[str]) -> str:
     return re.sub(_USER, rf"\1{HIDDEN}@", address, count=1) + (f"?{HIDDEN}" if mark else "")
 
 
-def shown_in(text: str) -> str:
+def hide_secrets(text: str) -> str:
     """Return a text whose addresses are as `shown` shows them.
 
-    >>> shown_in("'https://example.org/docs.zip?sig=1f2e' cannot be read")
+    >>> hide_secrets("'https://example.org/docs.zip?sig=1f2e' cannot be read")
     "'https://example.org/docs.zip?…' cannot be read"
     """
     return re.sub(_IN_TEXT, lambda found: shown(found[0]), text) if "://" in text else text

@@ -71,7 +71,7 @@ class Clauses:
             )
         if clause.kind == "prefixes":
             return self._any(self._beginning_with(clause.text), clause.field)
-        words = [self._documents.vocabulary.forms_of(each) for each in self._words(clause)]
+        words = [self._documents.vocabulary.list_forms(each) for each in self._words(clause)]
         mask: Mask = reduce(np.logical_and, [self._any(ids, clause.field) for ids in words])
         if clause.kind != "phrases":
             return mask

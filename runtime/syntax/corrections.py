@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.analysis import Vocabulary
-from ranklet.runtime.text.letters import is_of_letters, script_of
+from ranklet.runtime.text.letters import detect_script, is_of_letters
 from ranklet.runtime.text.splitter import Splitter
 
 SHORTEST, LONGEST = 4, 40  # letters of a word that is corrected
@@ -100,7 +100,7 @@ def one_edit(word: str, forms: SortedStrings) -> set[int]:
     >>> sorted(one_edit("braed", forms)), sorted(one_edit("brod", forms))
     ([1, 2], [2, 3])
     """
-    alphabet = _ALPHABETS.get(script_of(word), "")
+    alphabet = _ALPHABETS.get(detect_script(word), "")
     found, begin, end = set[int](), 0, len(forms)
     for at in range(len(word) + 1):
         begin, end = forms.range_of(word[:at], begin, end)
@@ -167,7 +167,7 @@ def ranges_near(prefix: str, strings: SortedStrings) -> list[tuple[int, int]]:
     >>> ranges_near("bera", strings)
     [(0, 1)]
     """
-    alphabet = _ALPHABETS.get(script_of(prefix), "")
+    alphabet = _ALPHABETS.get(detect_script(prefix), "")
     found, begin, end = list[tuple[int, int]](), 0, len(strings)
     for at in range(len(prefix)):
         begin, end = strings.range_of(prefix[:at], begin, end)

@@ -144,7 +144,7 @@ class _Asked(NamedTuple):
         return cls(
             [collection.phrase(each) for each in query.phrases],
             [collection.beginning_with(each) for each in query.prefixes],
-            _join(collection.forms_of(each) for each in query.excluded if each not in runs),
+            _join(collection.list_forms(each) for each in query.excluded if each not in runs),
             [each for each in excluded_phrases if each.known],
             _join(
                 collection.beginning_with(each)
@@ -175,7 +175,7 @@ class _Collection:
         split = self._vocabulary.splitter
         return split.is_unspaced(word) and only_word(split.placed(word)) is None
 
-    def forms_of(self, word: str) -> Words:
+    def list_forms(self, word: str) -> Words:
         """Return all forms of an excluded word; an unknown word has none."""
         lemma_of = self._vocabulary.lemma_of
         whole = only_word(self._vocabulary.splitter.placed(word))
@@ -186,7 +186,7 @@ class _Collection:
         known = -1 if whole is None else self._vocabulary.find(whole)
         if whole is None or (known >= 0 and lemma_of[known] == STOPPED):
             raise InputError(f"-{word:.40} is a stop word, which no index has; leave it out")
-        return self._vocabulary.forms_of(whole)
+        return self._vocabulary.list_forms(whole)
 
     def beginning_with(self, prefix: str) -> Words:
         """Return the words that begin with a prefix, without stop words."""
@@ -199,7 +199,7 @@ class _Collection:
         # Capitals and accents tell some words from stop words; others have none.
         every = beginnings(whole) | {unaccented(whole.lower())}
         ranges = [np.arange(*self._vocabulary.forms.range_of(each)) for each in sorted(every)]
-        ids = distinct(np.concatenate([*ranges, self._vocabulary.stopped_with(whole)]))
+        ids = distinct(np.concatenate([*ranges, self._vocabulary.find_stop_words(whole)]))
         words: Words = ids[self._vocabulary.lemma_of[ids] >= 0].astype(np.int32)
         return words
 
@@ -238,7 +238,7 @@ class _Collection:
         if texts or phrases or len(required) or len(excluded):
             forms = Forms(required, excluded, self._having(excluded))
             exact = ExactPhrases(self._texts, texts, phrases, self._deadline, forms)
-        return _Found(hits & ~self._documents.whole_of(out), exact, self._seen(query, visible))
+        return _Found(hits & ~self._documents.extend_whole(out), exact, self._seen(query, visible))
 
     def _seen(self, query: _Asked, visible: Mask | None) -> NDArray[np.bool_]:
         """Return which words of prefixes are in visible documents, all forms of a word as one."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.lists import as_list
 from ranklet.runtime.syntax.signs import FIELD, OR, QUOTES
-from ranklet.runtime.text.spellings import joined_acronyms
+from ranklet.runtime.text.spellings import join_acronyms
 
 # An optional minus or plus and field, then a quoted phrase or anything up to a space. Quotes and
 # the minus may be typographic.
@@ -108,7 +108,7 @@ class Query:
         words: list[str] = []
         found: dict[str, list[str]] = {name: [] for name in _PARTS}
         required, forbidden, signs = list[tuple[Clause, ...]](), list[Clause](), list[str]()
-        for sign, clauses, lost in _groups(joined_acronyms(query), query):
+        for sign, clauses, lost in _groups(join_acronyms(query), query):
             signs += lost
             if sign == "-":
                 (clause,) = clauses
@@ -197,7 +197,7 @@ def _without_field(text: str, clause: Clause) -> str:
     return re.sub(place, lambda _: clause.text, text, count=1)
 
 
-def typed_query(
+def read_typed_query(
     text: str | Query,
     *,
     syntax: bool = False,

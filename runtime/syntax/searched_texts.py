@@ -40,7 +40,7 @@ class SearchedTexts:
         if field not in ("", TEXT):
             return self._strings(field, number)
         if TITLE not in self._fields:
-            found = self.documents.ranked_texts([number])
+            found = self.documents.read_ranked_texts([number])
         else:  # a field of its own
             found = [self.documents.texts[number], *([] if field else self.read(number, TITLE))]
         return found if field else [*found, *self.strings(number)]

@@ -139,7 +139,7 @@ class Vocabulary:
         """The ids of the indexed stop words by their spellings without accents."""
         return {unaccented(self.forms[each]): each for each in self.stopped.tolist()}
 
-    def stopped_with(self, beginning: str) -> NDArray[np.int32]:
+    def find_stop_words(self, beginning: str) -> NDArray[np.int32]:
         """Return the ids of the indexed stop words that begin so without their accents."""
         found = [each for word, each in self._accented.items() if word.startswith(beginning)]
         return np.array(found, np.int32)
@@ -166,7 +166,7 @@ class Vocabulary:
         """Return the beginning of a word that the vocabulary does not have."""
         return "" if self._classes is None else self._classes.beginning(word)
 
-    def forms_of(self, word: str) -> NDArray[np.int32]:
+    def list_forms(self, word: str) -> NDArray[np.int32]:
         """Return the ids of all words that have the lemma of a word, (words,) int32."""
         known = self.find(word)
         lemma = self.lemma_of[known] if known >= 0 else self.forms.find(self.lemma(word))
@@ -175,7 +175,7 @@ class Vocabulary:
 
     def knows(self, word: str) -> bool:
         """Return whether some text has a word, or another form of it."""
-        return self.find(word) >= 0 or len(self.forms_of(word)) > 0
+        return self.find(word) >= 0 or len(self.list_forms(word)) > 0
 
     def frequency(self, words: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return how often the texts have each of some words, about, (words,) float64."""
@@ -295,10 +295,10 @@ class Analyzer:
         Raises:
             BundleError: the tokenizer is damaged.
         """
-        from ranklet.runtime.text.tokenizing import encode_batch, parts_of
+        from ranklet.runtime.text.tokenizing import encode_batch, list_parts
 
         size = self.size("wordpieces")
-        parts = [list(parts_of(text)) or [text] for text in texts]
+        parts = [list(list_parts(text)) or [text] for text in texts]
         if max(map(len, parts), default=1) == 1:
             found = [each.ids for each in encode_batch(self.tokenizer, texts)]
         else:
@@ -316,7 +316,7 @@ class Analyzer:
             look()
             yield from encode(self.tokenizer, part).ids
 
-    def placed_wordpieces(self, text: str) -> Iterator[tuple[int, int, str]]:
+    def place_wordpieces(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield each word piece of a text with its character positions: (begin, end, piece)."""
         from ranklet.runtime.text.tokenizing import encode
 
@@ -351,7 +351,7 @@ class Analysis:
         self._spellings: list[str] = []  # of the unknown words, in the order of their ids
         self._query: tuple[str, list[Asked]] = ("", [])  # the last query and its words
 
-    def tokens_of(self, texts: Sequence[str], field: str) -> list[NDArray[np.int32]]:
+    def tokenize_texts(self, texts: Sequence[str], field: str) -> list[NDArray[np.int32]]:
         """Return the token ids of each text; see `tokens`."""
         if field == "wordpieces":
             return self._analyzer.wordpieces(texts, self.look)
@@ -389,7 +389,7 @@ class Analysis:
         left = ids[~among(ids, vocabulary.stopped)] if len(vocabulary.stopped) else ids
         return self.in_field(left if left is ids or self._is_known(left) else ids, field)
 
-    def asked_words(self, query: str) -> list[tuple[str, str, str]]:
+    def read_query_words(self, query: str) -> list[tuple[str, str, str]]:
         """Return the words of a query without stop words: as typed, as compared, its lemma."""
         ids = self.asked(query, "words")
         words, lemmas = self.spelled(ids), self.spelled(self.in_field(ids, "lemmas"))
@@ -485,7 +485,7 @@ class Analysis:
         Stop words are left out in the fields that leave them out. Lemmas include beginnings.
         """
         if field == "wordpieces":
-            yield from self._analyzer.placed_wordpieces(text)
+            yield from self._analyzer.place_wordpieces(text)
             return
         spelled = cache(lambda word: self._names(word, field))
         places = self._analyzer.vocabulary.splitter.placed(text)
@@ -495,7 +495,7 @@ class Analysis:
             for name in spelled(word):
                 yield begin, end, name
 
-    def placed_classes(self, text: str) -> Iterator[tuple[int, int, str]]:
+    def place_classes(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield the classes of a text's words with their characters: (begin, end, class)."""
         vocabulary = self._analyzer.vocabulary
         for at, (begin, end, word) in enumerate(vocabulary.splitter.placed(text), 1):
@@ -533,7 +533,7 @@ class Analysis:
         """Return the strings of words or their classes."""
         return [Analysis.name(self, token, "words") for token in tokens.tolist()]
 
-    def numbers_of(self, strings: Sequence[str]) -> NDArray[np.int32]:
+    def list_numbers(self, strings: Sequence[str]) -> NDArray[np.int32]:
         """Return the ids of words or their classes, as `spelled` gives them."""
         return np.array([self._id_of(each) for each in strings], np.int32)
 
@@ -573,7 +573,7 @@ class PartAnalysis(Analysis):
         if field == "wordpieces":
             return super().name(token, field)
         spelled = super().name(token, "words")
-        return self._whole.name(int(self._whole.numbers_of([spelled])[0]), field)
+        return self._whole.name(int(self._whole.list_numbers([spelled])[0]), field)
 
 
 def _indexed(words: Iterable[Asked]) -> NDArray[np.int32]:
@@ -585,6 +585,6 @@ def _renumbered(
     tokens: NDArray[np.integer], origin: Analysis, target: Analysis
 ) -> NDArray[np.int32]:
     if len(tokens) < _FEW:
-        return target.numbers_of(origin.spelled(tokens))
+        return target.list_numbers(origin.spelled(tokens))
     distinct, places = np.unique(tokens, return_inverse=True)
-    return target.numbers_of(origin.spelled(distinct))[places]
+    return target.list_numbers(origin.spelled(distinct))[places]

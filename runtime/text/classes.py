@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ranklet.runtime.text.irregular import bases
-from ranklet.runtime.text.letters import is_of_letters, script_of
+from ranklet.runtime.text.letters import detect_script, is_of_letters
 from ranklet.runtime.text.names import STEM, UNSPACED
 from ranklet.runtime.text.stems import SNOWBALL, stemmer
 
@@ -65,7 +65,7 @@ class WordClasses:
         bare = word.replace("'", "") if self._stems else word
         if not is_of_letters(bare):
             return word
-        languages = self._languages.get(script_of(bare), [])
+        languages = self._languages.get(detect_script(bare), [])
         bare = _without_pairs(bare, languages)
         for each in languages if self._stems else ():
             found = bases(each).get(bare, bare)
@@ -81,7 +81,7 @@ class WordClasses:
         'dokum…'
         """
         bare = word.replace("'", "")
-        return _without_pairs(bare, self._languages.get(script_of(bare), []))[:LETTERS] + MARK
+        return _without_pairs(bare, self._languages.get(detect_script(bare), []))[:LETTERS] + MARK
 
 
 def _without_pairs(word: str, languages: Sequence[str]) -> str:

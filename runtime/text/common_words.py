@@ -130,7 +130,7 @@ class CommonWords:
     def _placed(self, text: str) -> Iterable[tuple[int, int, str]]:
         if self._analysis is None:
             return placed_words(text)
-        return self._analysis.placed_classes(text)
+        return self._analysis.place_classes(text)
 
 
 def _is_plain(run: str, lowered: str, splitter: Splitter) -> bool:

@@ -17,10 +17,10 @@ def is_of_letters(word: str) -> bool:
     return any(map(str.isalpha, word)) and all(every)
 
 
-def script_of(word: str) -> str:
+def detect_script(word: str) -> str:
     """Return the script of a word's first letter by its name in Unicode, "" for a sign.
 
-    >>> script_of("bread"), script_of("хлеб"), script_of("πίτα")
+    >>> detect_script("bread"), detect_script("хлеб"), detect_script("πίτα")
     ('LATIN', 'CYRILLIC', 'GREEK')
     """
     return "LATIN" if word[:1].isascii() else name(word[:1], "").partition(" ")[0]

@@ -15,15 +15,15 @@ def ranked_text(title: str, text: str, titles: bool = True) -> str:
     return f"{title}\n{text}" if titles and title else text
 
 
-def ranked_bytes(title: bytes, text: bytes, titles: bool = True) -> bytes:
+def count_ranked_bytes(title: bytes, text: bytes, titles: bool = True) -> bytes:
     """Return the UTF-8 of `ranked_text`."""
     return b"%b\n%b" % (title, text) if titles and title else text
 
 
-def ranked_part(title: str, text: str, titles: bool = True) -> tuple[str, int]:
+def cut_ranked_part(title: str, text: str, titles: bool = True) -> tuple[str, int]:
     r"""Return the text to rank and its offset within title + newline + text.
 
-    >>> ranked_part("Bread", "Knead it."), ranked_part("Bread", "Knead it.", titles=False)
+    >>> cut_ranked_part("Bread", "Knead it."), cut_ranked_part("Bread", "Knead it.", titles=False)
     (('Bread\nKnead it.', 0), ('Knead it.', 6))
     """
     return ranked_text(title, text, titles), 0 if titles and title else len(title) + 1

@@ -239,10 +239,10 @@ def _repeated(found: re.Match[str]) -> str:
     return letter + normalize("NFC", normalize("NFD", letter)[0] + "\u3099")
 
 
-def joined_acronyms(text: str) -> str:
+def join_acronyms(text: str) -> str:
     """Return a text without the quotes in Hebrew acronyms; no character changes its place.
 
-    >>> joined_acronyms('צה"ל') == "צה\u2060ל"
+    >>> join_acronyms('צה"ל') == "צה\u2060ל"
     True
     """
     return re.sub(_ACRONYM, "\u2060", text)

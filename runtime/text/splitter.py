@@ -19,7 +19,7 @@ from functools import cache, cached_property
 from itertools import chain, islice
 from typing import TypeVar
 
-from ranklet.runtime.text.spellings import ACCENT, LETTERS, joined_acronyms, respelled, unaccented
+from ranklet.runtime.text.spellings import ACCENT, LETTERS, join_acronyms, respelled, unaccented
 
 Placed = tuple[int, int, str]  # begin and end in the text, and the word
 T = TypeVar("T")
@@ -433,7 +433,7 @@ def _joined(text: str) -> str:
 
     A half space is left between Arabic letters only.
     """
-    text = joined_acronyms(text)
+    text = join_acronyms(text)
     if HALF_SPACE in text:
         text = re.sub(_NO_HALF_SPACE, "\u2060", text)
     return re.sub(_JOINER, "\u2060", text) if "\u200d" in text else text

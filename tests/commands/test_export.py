@@ -14,7 +14,7 @@ from tests.models import TEXTS, sentence_folder, sentence_transformers, transfor
 
 from ranklet.commands import main
 from ranklet.corpus.evaluation.proof_report import read_reports
-from ranklet.export.exporter import exported_settings
+from ranklet.export.exporter import list_export_settings
 from ranklet.runtime.bundles.files import BundleFiles
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def test_each_setting_that_an_export_may_change_has_a_flag(capsys: Capture) -> N
     with pytest.raises(SystemExit):
         main(["export", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
-    for name, kinds in exported_settings().items():
+    for name, kinds in list_export_settings().items():
         assert f"--{name.replace('_', '-')}" in shown
         for option in kinds.values():
             assert option.about in shown

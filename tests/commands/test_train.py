@@ -9,7 +9,7 @@ import pytest
 from ranklet.commands import main, train
 from ranklet.commands.arguments import options_from
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.options import Declared, options_of
+from ranklet.runtime.ground.options import Declared, list_options
 from ranklet.runtime.kinds import KINDS
 
 Capture = pytest.CaptureFixture[str]
@@ -19,14 +19,14 @@ def defaults(kind: str) -> Any:
     return import_module(f"ranklet.training.rankers.{kind}.options").Options()
 
 
-def flag_of(declared: Declared) -> str:
+def name_flag(declared: Declared) -> str:
     return declared.option.flag or f"--{declared.path[-1].replace('_', '-')}"
 
 
 def typed(kind: str) -> dict[str, Declared]:
     """Return what a kind's command line has, by flag."""
-    options = options_of(defaults(kind))
-    return {flag_of(each): each for each in options if each.option.flag is not None}
+    options = list_options(defaults(kind))
+    return {name_flag(each): each for each in options if each.option.flag is not None}
 
 
 @pytest.fixture(scope="module")

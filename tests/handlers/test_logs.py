@@ -46,7 +46,7 @@ def test_a_stack_quotes_files_and_no_request() -> None:
 
     with pytest.raises(KeyError) as caught:
         fail()
-    stack = logs.stack_of(caught.value)
+    stack = logs.describe_stack(caught.value)
     assert "somebody" not in stack.replace('raise KeyError("what somebody asked")', "")
     assert "builtins.KeyError\n" in stack
     assert "because of" in stack

@@ -8,10 +8,10 @@ import pytest
 from tests.metadata_rows import DUE, KEYS, YEAR
 
 from ranklet.integrations.search import (
+    absolute_path,
     check,
     computed,
     own_text,
-    path_of,
     plain_pipeline,
     rank,
     rank_async,
@@ -105,7 +105,7 @@ def test_what_a_hit_is_described_by(bundle: Bundle) -> None:
 
 
 def test_a_component_is_stored_by_plain_values(bundle: Bundle, built: "Built") -> None:
-    assert path_of(bundle) == path_of(built.fused) == path_of(str(built.fused))
+    assert absolute_path(bundle) == absolute_path(built.fused) == absolute_path(str(built.fused))
     assert plain_pipeline("linear") == "linear"
     own = Pipeline((Retrieve("bm25", 5),))
     assert Pipeline.from_json(plain_pipeline(own)) == own
@@ -117,13 +117,13 @@ def test_a_collection_in_milvus_is_not_stored_as_the_bundle(
 ) -> None:
     monkeypatch.setattr(Bundle, "collection", property(lambda _: "milvus://db:19530/books"))
     with pytest.raises(InputError, match="over a collection in Milvus cannot be stored"):
-        path_of(bundle)
+        absolute_path(bundle)
 
 
 def test_a_part_of_a_bundle_is_not_stored_as_the_whole(described: "Described") -> None:
     with pytest.raises(InputError, match="a component over a restricted bundle cannot be stored"):
-        path_of(described.bundle.only({"year": 2020}))
-    assert path_of(described.bundle) == str(described.path)
+        absolute_path(described.bundle.only({"year": 2020}))
+    assert absolute_path(described.bundle) == str(described.path)
 
 
 def test_tokens_return_parts_of_documents_with_their_places(long: Bundle) -> None:

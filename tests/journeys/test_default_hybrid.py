@@ -10,7 +10,7 @@ from tests.conftest import DATA
 from tests.explanations import check_sums
 from tests.models import sentence_folder
 
-from ranklet.handlers.api.answers import ANSWERS, shown_hit
+from ranklet.handlers.api.answers import ANSWERS, write_hit
 from ranklet.handlers.api.limits import Limits, Room
 from ranklet.runtime import Ranking, load
 from ranklet.runtime.answers.explanation import Explanation
@@ -72,7 +72,7 @@ def test_api_and_page_show_the_same(hybrid: Bundle) -> None:
     for ranking in answers(hybrid):
         body = {"query": ranking.query, "k": 8, "explain": True, "highlight": True}
         answer: Any = ANSWERS["/rank"](hybrid, body, Limits(), None).body
-        shown = [shown_hit(hybrid, hit, Room(1 << 30)) for hit in ranking]  # as a page has them
+        shown = [write_hit(hybrid, hit, Room(1 << 30)) for hit in ranking]  # as a page has them
         assert shown == answer["hits"]
         for hit, told in zip(ranking, answer["hits"], strict=True):
             assert hit.explanation is not None

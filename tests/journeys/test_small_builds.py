@@ -11,7 +11,7 @@ from ranklet.corpus.updating.merge import merge
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.bm25 import BM25
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.workflows.build import build
 
 WORDS = [
@@ -40,7 +40,7 @@ def test_the_form_is_a_setting_that_is_stated_where_it_is_not_the_default(tmp_pa
     for path, form in ((plain, "uint8"), (wide, "float32")):
         bundle = BundleFiles(path)
         assert bundle.manifest.rankers["bm25"].settings.get("impacts", "uint8") == form
-        ranker = ranker_of(bundle, "bm25")
+        ranker = open_ranker(bundle, "bm25")
         assert isinstance(ranker, BM25)
         assert ranker.index.impacts.dtype == np.dtype(form)
     with pytest.raises(InputError, match="its settings differ"):

@@ -15,7 +15,7 @@ from ranklet.corpus.indexing.analysed import analyse
 from ranklet.runtime import load
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.rankers.bm25 import BM25, BM25Settings
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.rankers.verification import verify
 from ranklet.training.checkpoint import read_checkpoint
 from ranklet.workflows.build import build
@@ -124,7 +124,7 @@ def test_it_is_trained_and_exported_with(tmp_path: Path, capsys: Capture) -> Non
     for more, boost in (((), 3), (("--title-boost", "5", "--force"), 5)):
         succeeds(capsys, "export", trained, "-o", exported, *more)
         succeeds(capsys, "index", exported, collection.path, "-o", indexed, "--force")
-        ranker = ranker_of(load(indexed).files, "bm25")
+        ranker = open_ranker(load(indexed).files, "bm25")
         assert isinstance(ranker, BM25)
         assert ranker.settings == BM25Settings("lemmas", settings.k1, settings.b, boost)
     analysed = analyse(Collection(collection.path).documents(), ["lemmas"])

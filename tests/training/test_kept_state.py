@@ -7,7 +7,7 @@ import pytest
 from ranklet.corpus.collections.collection import Collection, Document, write_collection
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.runtime.ground.errors import BundleError, InputError
-from ranklet.training.kept_state import digest_of, remove_state, state_folder
+from ranklet.training.kept_state import compute_digest, remove_state, state_folder
 
 
 def test_a_state_is_removed_when_all_is_done(tmp_path: Path) -> None:
@@ -45,12 +45,12 @@ def test_other_queries_judgements_or_documents_have_another_digest(tmp_path: Pat
         return write_collection(place, [Document("a", "", text)], {}, overwrite=True)
 
     query = JudgedQuery("q", "dough", {"a": 1})
-    found = digest_of(collection("rise"), [query], [])
-    assert found == digest_of(collection("rise"), [query], [])
+    found = compute_digest(collection("rise"), [query], [])
+    assert found == compute_digest(collection("rise"), [query], [])
     others = {
-        digest_of(collection("rises"), [query], []),
-        digest_of(collection("rise"), [query._replace(text="doughs")], []),
-        digest_of(collection("rise"), [query._replace(relevant={"a": 2})], []),
-        digest_of(collection("rise"), [], [query]),
+        compute_digest(collection("rises"), [query], []),
+        compute_digest(collection("rise"), [query._replace(text="doughs")], []),
+        compute_digest(collection("rise"), [query._replace(relevant={"a": 2})], []),
+        compute_digest(collection("rise"), [], [query]),
     }
     assert len(others | {found}) == 5

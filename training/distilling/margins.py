@@ -69,7 +69,7 @@ class TeacherMargins:
         return margin_mse(scores[:, :1] - scores[:, 1:], teacher_margins)
 
 
-def margins_of(taught: TaughtQueries | None, options: TaughtOptions) -> TeacherMargins | None:
+def read_margins(taught: TaughtQueries | None, options: TaughtOptions) -> TeacherMargins | None:
     """Return the margins of a teacher's run; None without one."""
     if taught is None:
         return None

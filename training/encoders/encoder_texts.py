@@ -17,15 +17,15 @@ from ranklet.corpus.indexing.ragged import by_length
 from ranklet.corpus.indexing.wordpieces import padding_token
 from ranklet.corpus.progress import EVALUATING
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.distilling.margins import margins_of
+from ranklet.training.distilling.margins import read_margins
 from ranklet.training.distilling.taught import read_taught
 from ranklet.training.encoders.text_pairs import Batch, Pool, TextPairs, Tokens, bm25_mrr
 from ranklet.training.learning.device import full_precision
 from ranklet.training.learning.loop import Evaluate, learn
 from ranklet.training.learning.options import TextPairOptions, plain_options
 from ranklet.training.learning.record import planned
-from ranklet.training.learning.weights import weights_of
-from ranklet.training.outcome import Lists, comparison_of, counts
+from ranklet.training.learning.weights import take_weights
+from ranklet.training.outcome import Lists, counts, describe_comparison
 from ranklet.training.pretrained.backbone import Backbone
 
 # Returns the vectors of some rows of texts, (rows, dimension) float32.
@@ -77,7 +77,7 @@ class EncoderTexts:
             bm25_mrr(self.pool, self._documents, backbone.tokenizer, options),
         )
         self._counts = counts(len(self._documents), queries, dev)
-        self.margins = margins_of(taught_queries, options)
+        self.margins = read_margins(taught_queries, options)
 
     def drawn(self, options: TextPairOptions) -> list[Batch]:
         """Return the batches of a training of this length, if nothing ends it earlier."""
@@ -191,7 +191,7 @@ class EncoderTexts:
         report = {
             "measure": self._measured.measure,
             "best": measure,
-            "comparison": comparison_of(self._measured, None, measure),
+            "comparison": describe_comparison(self._measured, None, measure),
             "warning": "",
             "options": plain_options(options),
         }
@@ -206,7 +206,7 @@ class EncoderTexts:
             tokenizer=self._backbone.tokenizer,
             training={**self._counts, **report},
             network=self._backbone.config_json(),
-            weights=weights_of(model),
+            weights=take_weights(model),
             probes=draw_probes(self._documents, self._dev, titles=self._options.titles),
         )
 

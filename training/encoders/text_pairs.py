@@ -22,7 +22,7 @@ from ranklet.training.sampling.dev_candidates import reciprocal_rank
 from ranklet.training.sampling.negatives import (
     Numbers,
     bm25_negatives,
-    known_positives,
+    mark_known_positives,
     random_negatives,
     random_pools,
     relevant_numbers,
@@ -178,7 +178,7 @@ class TextPairs:
 
     def relevant(self, batch: Batch) -> NDArray[np.bool_]:
         """Return which documents are relevant to which query, (queries, documents) bool."""
-        return known_positives([self._relevant[at] for at in batch.queries], batch.documents)
+        return mark_known_positives([self._relevant[at] for at in batch.queries], batch.documents)
 
 
 class Pool:
@@ -204,7 +204,7 @@ class Pool:
         self.numbers: Numbers = np.concatenate([positives, others])
         self.queries = pairs.tokenise_queries([usable[at] for at in chosen])
         self.documents = pairs.documents.rows(self.numbers)
-        self.relevant = known_positives([relevant[at] for at in chosen], self.numbers)
+        self.relevant = mark_known_positives([relevant[at] for at in chosen], self.numbers)
 
     def __len__(self) -> int:
         return len(self.documents.lengths)

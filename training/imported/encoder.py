@@ -130,7 +130,7 @@ def implementation(attention: str) -> str | None:
 
 def new_network(loader: str, config: Mapping[str, Any], attention: str) -> "torch.nn.Module":
     """Return a network with random weights, float32; see `network_class`."""
-    described, source = known_config(config), network_class(loader, config)
+    described, source = read_known_config(config), network_class(loader, config)
     if source.__name__ != loader:
         described._attn_implementation = implementation(attention)
         network: torch.nn.Module = source(described)
@@ -139,7 +139,7 @@ def new_network(loader: str, config: Mapping[str, Any], attention: str) -> "torc
     return network  # noqa: RET504, because the class is untyped
 
 
-def known_config(config: Mapping[str, Any]) -> Any:
+def read_known_config(config: Mapping[str, Any]) -> Any:
     """Return the content of a config.json as an object of transformers, for a float32 network."""
     from transformers import AutoConfig
 

@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.training.imported.folder import INCOMPLETE
 
 # What a model consists of; code and weights that only pickle can read are not fetched.
@@ -33,7 +33,7 @@ def model_folder(source: str | Path, *, download: bool = False) -> Path:
     if folder.exists() or not match or match[0].startswith("."):
         return folder  # what is wrong with it is said by its reader
     name, revision = match[1], match[2] or "main"
-    with hinted():
+    with hint_packages():
         if find_spec("huggingface_hub") is None:
             raise ModuleNotFoundError(name="transformers")  # which brings it
         from huggingface_hub import snapshot_download

@@ -19,10 +19,10 @@ from ranklet.training.imported.forms import Form, Match
 @cache
 def forms() -> dict[str, Form]:
     """Return what can be imported, by name."""
-    return {form.name: form for kind in KINDS for form in forms_of(kind)}
+    return {form.name: form for kind in KINDS for form in list_forms(kind)}
 
 
-def forms_of(kind: str) -> tuple[Form, ...]:
+def list_forms(kind: str) -> tuple[Form, ...]:
     """Return the forms of models that are imported as a kind; see `Form`."""
     if not KINDS[kind].imported:
         return ()
@@ -30,10 +30,10 @@ def forms_of(kind: str) -> tuple[Form, ...]:
     return own
 
 
-def form_of(checkpoint: Checkpoint) -> Form:
+def find_form(checkpoint: Checkpoint) -> Form:
     """Return what an imported checkpoint was, by its kind and its settings."""
     has = vars(checkpoint.settings).items()
-    return [form for form in forms_of(checkpoint.kind) if form.settings.items() <= has][-1]
+    return [form for form in list_forms(checkpoint.kind) if form.settings.items() <= has][-1]
 
 
 def recognise(folder: ModelFolder, name: str | None = None) -> Form:
@@ -77,7 +77,7 @@ def is_checkpoint(path: str | Path) -> bool:
     return (Path(path) / RANKLET).is_file()
 
 
-def needed_extra(paths: Iterable[str | Path]) -> str:
+def find_needed_extra(paths: Iterable[str | Path]) -> str:
     """Return the extra that exports checkpoints and models; "" if they need none.
 
     They are recognised by their small files, so that no package is needed for it.
@@ -96,7 +96,7 @@ def _is_network(path: Path) -> bool:
         return True
 
 
-def choices_of(path: str | Path, kind: str | None = None) -> tuple[str, ...]:
+def list_choices(path: str | Path, kind: str | None = None) -> tuple[str, ...]:
     """Return the names of what can be chosen of a model; of a checkpoint nothing.
 
     See `read_model`.

@@ -16,12 +16,12 @@ ACTIVATIONS: Mapping[str, type[nn.Module]] = {
 }  # fmt: skip
 
 
-def activation_of(
+def name_activation(
     function: nn.Module, path: Path, names: tuple[str, ...] = tuple(ACTIVATIONS)
 ) -> str:
     """Return our name of an activation function, one of `ACTIVATIONS`.
 
-    >>> activation_of(nn.Tanh(), Path("model"))
+    >>> name_activation(nn.Tanh(), Path("model"))
     'tanh'
 
     Args:
@@ -60,5 +60,5 @@ def linear_layer(module: Any, path: Path, reads: str) -> dict[str, Any]:
     linear = module.linear
     return {
         "in": linear.in_features, "out": linear.out_features, "bias": linear.bias is not None,
-        "activation": activation_of(module.activation_function, path),
+        "activation": name_activation(module.activation_function, path),
     }  # fmt: skip

@@ -22,7 +22,7 @@ from ranklet.training.imported.folder import (
     check_files,
     read_json,
 )
-from ranklet.training.imported.importing import form_of
+from ranklet.training.imported.importing import find_form
 from ranklet.training.imported.tokenizer import check_tokenizer, own_tokenizer, position_rows
 from ranklet.training.one_thread import one_thread_each
 
@@ -90,7 +90,7 @@ def is_transformer(module: Any) -> bool:
     return isinstance(module, Transformer)
 
 
-def names_of(modules: Sequence[Any]) -> list[str]:
+def class_names(modules: Sequence[Any]) -> list[str]:
     """Return the names of the classes of modules."""
     return ["Transformer" if is_transformer(each) else type(each).__name__ for each in modules]
 
@@ -212,7 +212,7 @@ def compare(folder: str | Path, checkpoint: Checkpoint, texts: Sequence[str]) ->
         ModelFolderError: the difference is larger than `LARGEST`, so the import is wrong, or the
             library cannot load the model.
     """
-    importing = form_of(checkpoint).importer()
+    importing = find_form(checkpoint).importer()
     library = f"{LIBRARY} {version(LIBRARY)}"
     with one_line(f"{str(folder)!r} cannot be compared with {library}"), quiet(), one_thread_each:
         difference = importing.difference(ModelFolder(folder), checkpoint, texts[:TEXTS])

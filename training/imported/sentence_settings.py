@@ -29,7 +29,7 @@ _USUAL = {
 }
 
 
-def prompts_of(prompts: Mapping[str, str | None]) -> Prompts:
+def choose_prompts(prompts: Mapping[str, str | None]) -> Prompts:
     """Return the prompts of queries and documents among those of a model, by their names.
 
     The default prompt is for neither role: sentence-transformers' encode_query and encode_document
@@ -49,13 +49,13 @@ def prompt_names(prompts: Mapping[str, str | None]) -> tuple[str, str]:
     return query, document
 
 
-def chosen_prompts(folder: ModelFolder, query: str | None, document: str | None) -> Prompts:
+def pick_prompts(folder: ModelFolder, query: str | None, document: str | None) -> Prompts:
     """Return the prompts of a folder, or those that are given in their place.
 
     A warning says that a model has only prompts of other names, or that one of a family that needs
     prompts has none.
     """
-    own = prompts_of(folder.prompts)
+    own = choose_prompts(folder.prompts)
     prompts = Prompts(
         own.query if query is None else query, own.document if document is None else document
     )
@@ -83,7 +83,7 @@ def chosen_prompts(folder: ModelFolder, query: str | None, document: str | None)
     return prompts
 
 
-def similarity_of(folder: ModelFolder) -> str:
+def read_similarity(folder: ModelFolder) -> str:
     """Return how a folder compares vectors, cosine or dot.
 
     Raises:
@@ -97,7 +97,7 @@ def similarity_of(folder: ModelFolder) -> str:
     return _SIMILARITIES[name]
 
 
-def dimension_of(folder: ModelFolder, wanted: int | None, whole: int) -> int:
+def read_dimension(folder: ModelFolder, wanted: int | None, whole: int) -> int:
     """Return how many numbers of a vector are kept.
 
     Args:

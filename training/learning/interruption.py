@@ -25,7 +25,7 @@ class Interruption:
 
 
 @contextmanager
-def held_back() -> Iterator[Interruption]:
+def delay_interrupts() -> Iterator[Interruption]:
     """Delay Ctrl-C during a ``with``, in which the caller checks `Interruption.requested`.
 
     Nothing changes outside the main thread or if SIGINT has another handler than Python's.

@@ -20,7 +20,7 @@ from ranklet.corpus.progress import Steps, one_bar
 from ranklet.training.errors import TrainingError
 from ranklet.training.kept_state import STATE
 from ranklet.training.learning.device import autocast, choose_device, seeded
-from ranklet.training.learning.interruption import held_back
+from ranklet.training.learning.interruption import delay_interrupts
 from ranklet.training.learning.options import TrainingOptions, plain_options
 from ranklet.training.learning.record import Progress, Stopwatch, planned
 from ranklet.training.learning.weights import (
@@ -29,7 +29,7 @@ from ranklet.training.learning.weights import (
     restore_random_states,
     save_state,
 )
-from ranklet.training.outcome import Lists, comparison_of, shortcoming
+from ranklet.training.outcome import Lists, describe_comparison, shortcoming
 
 B = TypeVar("B")
 # The measure of each dev query, (queries,), or a single number where no interval is wanted.
@@ -78,12 +78,12 @@ def learn(
         **(made_of or {}),
         "measure": lists.measure,
         "best": after,
-        "comparison": comparison_of(lists, before, after, gain=gain),
+        "comparison": describe_comparison(lists, before, after, gain=gain),
         "warning": shortcoming(before, after, progress.steps, gain),
         **progress.report(),
         "options": plain_options(options),
     }
-    return Learned(report, progress.curve.thinned())
+    return Learned(report, progress.curve.thin_points())
 
 
 def fit(
@@ -166,7 +166,7 @@ class _Run(Generic[B]):
         progress = self.progress
         self._saved = monotonic()
         self._watch = Stopwatch(progress.seconds)
-        with one_bar((label, 1.0), done=self._done) as bar, held_back() as interruption:
+        with one_bar((label, 1.0), done=self._done) as bar, delay_interrupts() as interruption:
             self._show(bar, label)
             if progress.steps == 0:
                 self._measure()  # so a training that only does harm ends with the first weights

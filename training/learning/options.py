@@ -14,10 +14,10 @@ from ranklet.runtime.ground.options import (
     Checked,
     check_idle,
     integer,
+    list_options,
     number,
     one_of,
     one_of_two,
-    options_of,
     place,
     read_from,
     switch,
@@ -247,5 +247,5 @@ class TextPairOptions(TaughtOptions, CandidateOptions, EncoderOptions):
 
 def plain_options(options: Any) -> dict[str, Any]:
     """Return the options that say what was learned, as plain values, for a checkpoint's report."""
-    left_out = {path[0] for path, _, _, option in options_of(options) if not option.recorded}
+    left_out = {path[0] for path, _, _, option in list_options(options) if not option.recorded}
     return {name: value for name, value in asdict(options).items() if name not in left_out}

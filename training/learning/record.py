@@ -24,12 +24,12 @@ class Curve:
         self.losses.append(loss)
         self.rates.append(rate)
 
-    def thinned(self) -> dict[str, list[Any]]:
+    def thin_points(self) -> dict[str, list[Any]]:
         """Return at most `MOST_POINTS` points: ``step``, ``loss`` and ``rate``.
 
         A point is the mean loss of some steps, and the number, from 1, and the rate of the last.
 
-        >>> points = Curve(losses=list(range(2500)), rates=[0.5] * 2500).thinned()
+        >>> points = Curve(losses=list(range(2500)), rates=[0.5] * 2500).thin_points()
         >>> points["step"][:2], points["loss"][:2], len(points["rate"])
         ([3, 6], [1.0, 4.0], 834)
         """

@@ -28,7 +28,7 @@ ENCODER = "encoder."
 M = TypeVar("M", bound=nn.Module)
 
 
-def weights_of(model: nn.Module) -> "Arrays":
+def take_weights(model: nn.Module) -> "Arrays":
     """Return the weights of a network on the CPU, for `Checkpoint.weights`."""
     return {
         name.removeprefix(ENCODER): values.numpy() for name, values in model.state_dict().items()
@@ -52,7 +52,7 @@ def load_weights(model: nn.Module, weights: "Arrays", prefix: str = "") -> None:
 
     Args:
         model: the network, or a part of it.
-        weights: weights named as `weights_of` names them.
+        weights: weights named as `take_weights` names them.
         prefix: only weights whose names begin with it are loaded, under the rest of their names.
 
     Raises:

@@ -99,6 +99,6 @@ def random_pools(
     ]
 
 
-def known_positives(relevant: Sequence[Numbers], documents: Numbers) -> NDArray[np.bool_]:
+def mark_known_positives(relevant: Sequence[Numbers], documents: Numbers) -> NDArray[np.bool_]:
     """Return which documents are relevant to which query, (queries, documents) bool."""
     return np.array([np.isin(documents, numbers) for numbers in relevant])

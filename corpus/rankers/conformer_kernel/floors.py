@@ -12,7 +12,7 @@ from ranklet.corpus.building.resumable import Arrays, BlockCache
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.indexing.ragged import first_tokens
 from ranklet.corpus.progress import progress
-from ranklet.runtime.rankers.conformer_kernel.network import FIRST, scores_of_each
+from ranklet.runtime.rankers.conformer_kernel.network import FIRST, score_each
 from ranklet.runtime.rankers.conformer_kernel.ranker import TermMatching
 
 FLOOR_DOCUMENTS = 64  # documents that floors are computed from
@@ -32,7 +32,7 @@ def latent_floors(
     documents = drawn_documents(matching, analysed, FLOOR_DOCUMENTS)
 
     def make() -> Arrays:
-        scores = scores_of_all(matching, known, documents, "floors of terms")
+        scores = score_all(matching, known, documents, "floors of terms")
         return {"floors": quantiles(matching, scores)}
 
     lengths = np.array([len(tokens) for tokens in documents])
@@ -64,7 +64,7 @@ def drawn_documents(
     return [tokens[offsets[number] : offsets[number + 1]] for number in numbers.tolist()]
 
 
-def scores_of_all(
+def score_all(
     matching: TermMatching,
     terms: NDArray[np.integer],
     documents: Sequence[NDArray[np.int32]],
@@ -90,4 +90,4 @@ def latent_scores(
     """Return the weighted latent scores of some rows for each document, (rows,) float32 each."""
     document_rows = [matching.rows[tokens].astype(np.int64) for tokens in documents]
     weight = np.float32(matching.settings.latent_weight)
-    return [scores * weight for scores in scores_of_each(matching.session, rows, document_rows)]
+    return [scores * weight for scores in score_each(matching.session, rows, document_rows)]

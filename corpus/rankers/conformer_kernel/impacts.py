@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ranklet.corpus.building.resumable import Arrays, BlockCache
 from ranklet.corpus.evaluation.proof_report import Report, compare_scores
 from ranklet.corpus.indexing.analysed import AnalysedCollection
-from ranklet.corpus.indexing.impacts import in_fewer_bits, index_of_rows
+from ranklet.corpus.indexing.impacts import in_fewer_bits, index_rows
 from ranklet.corpus.progress import progress
 from ranklet.corpus.rankers.conformer_kernel.floors import latent_scores, read_documents
 from ranklet.corpus.rankers.conformer_kernel.term_prediction import LikelyTerms
@@ -42,7 +42,7 @@ class Impacts(NamedTuple):
 
     def indexed(self, vocabulary: int, dtype: str) -> ImpactIndex:
         """Return the index of the vectors, with impacts stored as `dtype`."""
-        exact = index_of_rows(self.offsets, self.terms, self.values, vocabulary)
+        exact = index_rows(self.offsets, self.terms, self.values, vocabulary)
         return in_fewer_bits(exact, dtype)
 
 

@@ -16,7 +16,7 @@ from ranklet.corpus.building.indexer import Indexer, IndexJob
 from ranklet.corpus.building.resumable import BlockCache
 from ranklet.corpus.building.writer import INDEX_FILES
 from ranklet.corpus.errors import BuildError
-from ranklet.corpus.evaluation.proof_report import REPORT, Report, content_of, reports_of
+from ranklet.corpus.evaluation.proof_report import REPORT, Report, describe_content, make_reports
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.corpus.rankers.conformer_kernel.floors import latent_floors
 from ranklet.corpus.rankers.conformer_kernel.impacts import document_impacts, impact_reports
@@ -65,7 +65,7 @@ def index(job: IndexJob) -> RankerEntry:
     writer.array(folder + IDF, matching.idf_of)
     writer.array(folder + FLOORS, floors)
     if reports := [*_proofs(source, job.name), *losses]:
-        writer.data(folder + REPORT, content_of(reports))
+        writer.data(folder + REPORT, describe_content(reports))
     return replace(job.entry, measured=measured)
 
 
@@ -112,7 +112,7 @@ def _cache(
 
 def _proofs(source: BundleFiles, name: str) -> list[Report]:
     """Return the proofs of the network's variants, without the losses of an earlier index."""
-    return [each for each in reports_of(source, name) or () if each.variant in VARIANTS]
+    return [each for each in make_reports(source, name) or () if each.variant in VARIANTS]
 
 
 INDEXER = Indexer(index, known_words, INDEXED)

@@ -14,11 +14,7 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.building.resumable import Arrays, BlockCache
 from ranklet.corpus.indexing.analysed import AnalysedCollection
-from ranklet.corpus.rankers.conformer_kernel.floors import (
-    drawn_documents,
-    latent_scores,
-    scores_of_all,
-)
+from ranklet.corpus.rankers.conformer_kernel.floors import drawn_documents, latent_scores, score_all
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.runtime.rankers.conformer_kernel.ranker import TermMatching
 
@@ -74,7 +70,7 @@ def likely_terms(
     documents = drawn_documents(matching, analysed, DOCUMENTS)
 
     def make() -> Arrays:
-        scores = scores_of_all(matching, terms, documents, "likely terms")
+        scores = score_all(matching, terms, documents, "likely terms")
         return {"predictor": predictor(scores - matching.floors[terms], anchors, DIRECTIONS)}
 
     lengths = np.array([len(tokens) for tokens in documents])

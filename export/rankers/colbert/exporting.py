@@ -126,12 +126,12 @@ def form_reports(
         scores = np.stack(
             [store.scores(quantise_query(query, form), everything) for query in queries]
         )
-        size = round(bytes_of(store) / max(1, len(store)))
+        size = round(count_stored_bytes(store) / max(1, len(store)))
         reports.append(compare_scores(f"stored {form}", size, reference, scores, relevant))
     return reports
 
 
-def bytes_of(store: TokenStore) -> int:
+def count_stored_bytes(store: TokenStore) -> int:
     """Return how many bytes the vectors of a store take, with factors and offsets."""
     return int(store.vectors.values.nbytes + store.vectors.scales.nbytes + store.offsets.nbytes)
 

@@ -12,7 +12,7 @@ from ranklet.corpus.collections.probes import Probes
 from ranklet.corpus.rankers.conformer_kernel.indexing import term_matching
 from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob
-from ranklet.export.rankers.conformer_kernel.network import analysed_probes, export_term_network
+from ranklet.export.rankers.conformer_kernel.network import analyse_probes, export_term_network
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
@@ -35,7 +35,7 @@ def export(job: ExportJob) -> RankerEntry:
     if network is None:
         return job.entry()
     probes = job.probes().nearest(*PROBES)
-    words, rows = analysed_probes(probes, job.checkpoint)
+    words, rows = analyse_probes(probes, job.checkpoint)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         analysis = words.analyzer.begin()

@@ -31,7 +31,7 @@ AXES = {
 _EMBEDDING = "encoder.embedding.weight"
 
 
-def analysed_probes(
+def analyse_probes(
     probes: Probes, checkpoint: Checkpoint
 ) -> tuple[AnalysedCollection, NDArray[np.int32]]:
     """Return the words of the probes' documents, and the network's row of each word form."""

@@ -213,7 +213,7 @@ def write_table(
         tried_in_vain = bool(reports) and chosen is None
         if variant not in options.variants and not tried_in_vain:
             continue
-        arrays = stored_as(variant, table)
+        arrays = name_table_arrays(variant, table)
         size, begin = sum(array.nbytes for array in arrays.values()), perf_counter()
         queries, documents = encoded(arrays)
         seconds = perf_counter() - begin
@@ -242,7 +242,7 @@ def table_encoder(checkpoint: Checkpoint, arrays: Arrays) -> TokenTable:
     )  # fmt: skip
 
 
-def stored_as(variant: str, table: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
+def name_table_arrays(variant: str, table: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
     """Return the arrays of a table by the names of their files.
 
     Args:

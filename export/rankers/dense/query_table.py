@@ -24,14 +24,14 @@ from ranklet.runtime.rankers.dense import (
     DenseSettings,
     open_vectors,
 )
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.training.checkpoint import Checkpoint
 
 
-def array_of(file: str) -> str:
+def name_stored_array(file: str) -> str:
     """Return the name of a checkpoint's array by that of a bundle's file.
 
-    >>> array_of("rows.npy")
+    >>> name_stored_array("rows.npy")
     'query_rows'
     """
     return f"query_{file.removesuffix('.npy')}"
@@ -81,7 +81,7 @@ def _write(writer: BundleWriter, source: BundleFiles, name: str, made: Learned) 
 
 def _checkpoint(checkpoint: Checkpoint, made: Learned) -> Checkpoint:
     settings = replace(checkpoint.settings, encoder=QUERY_TABLE)
-    arrays = {array_of(file): values for file, values in _arrays(made).items()}
+    arrays = {name_stored_array(file): values for file, values in _arrays(made).items()}
     return replace(checkpoint, settings=settings, arrays=arrays)
 
 
@@ -94,12 +94,12 @@ def _arrays(made: Learned) -> dict[str, NDArray[Any]]:
 def write_arrays(writer: BundleWriter, folder: str, checkpoint: Checkpoint) -> None:
     """Write the table of a checkpoint into a ranker's folder."""
     for file in FILES:
-        writer.array(folder + QUERIES + file, checkpoint.arrays[array_of(file)])
+        writer.array(folder + QUERIES + file, checkpoint.arrays[name_stored_array(file)])
 
 
 def _first(bundle: BundleFiles, name: str, queries: Sequence[str], k: int) -> list[FirstDocuments]:
     settings: DenseSettings = bundle.settings(name)
-    ranker = cast("Dense", ranker_of(bundle, name))
+    ranker = cast("Dense", open_ranker(bundle, name))
     index, encoder = ExactIndex(ranker.vectors), ranker.encoder
     prompted = [settings.query_prompt + query for query in queries]
     exact = encoder.encoder.encode(prompted, settings.max_query_tokens, 0).vectors

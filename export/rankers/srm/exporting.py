@@ -81,7 +81,7 @@ def export(job: ExportJob) -> RankerEntry:
     settings: SRMSettings = job.settings
     probes, tokenizer = job.probes(), _tokenizer(job)
     network = load(job.checkpoint, attention="eager")
-    table = table_of(job.checkpoint)
+    table = make_table(job.checkpoint)
     score = _Scores(settings, tokenizer, table)
     asked, variants = job, tuple(VARIANTS)
     if settings.static:
@@ -167,7 +167,7 @@ def _tokenizer(job: ExportJob) -> "Tokenizer":
     return tokenizer
 
 
-def table_of(checkpoint: Checkpoint) -> SubEmbeddings:
+def make_table(checkpoint: Checkpoint) -> SubEmbeddings:
     """Return a checkpoint's table in 8 bits; each sub-embedding has one factor."""
     whole = _whole_table(checkpoint).values
     values, scales = quantise_rows(whole.reshape(-1, whole.shape[2]))

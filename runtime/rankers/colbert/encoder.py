@@ -77,9 +77,9 @@ class TokenEncoder(ABC):
 
     def encode_documents(self, texts: Sequence[str]) -> StoredTokens:
         """Return documents as they are stored."""
-        return StoredTokens(*self.stored_vectors(texts))
+        return StoredTokens(*self.encode_stored(texts))
 
-    def stored_vectors(self, texts: Sequence[str]) -> tuple[TokenStore, list[int]]:
+    def encode_stored(self, texts: Sequence[str]) -> tuple[TokenStore, list[int]]:
         """Return the vectors of documents as they are stored, and which ones were truncated."""
         rows, cut = self.layout.rows(texts, "document")
         vectors = self.run(rows, "document")

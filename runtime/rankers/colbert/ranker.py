@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ranklet.runtime.answers.explanation import RANKER_FIELD, Explanation, ReadSpans
 from ranklet.runtime.call.candidates import Candidates
 from ranklet.runtime.call.deadline import FIRST_SLICE
-from ranklet.runtime.call.mask import Mask, checked_mask
+from ranklet.runtime.call.mask import Mask, check_mask
 from ranklet.runtime.call.protocol import EncodesTexts, Retrieved, Retriever, Role, Scores
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.call.topk import top_k
@@ -113,7 +113,7 @@ class ColBERT(Retriever, EncodesTexts):
     def retrieve(self, query: QueryContext, k: int, allowed: Mask | None = None) -> Retrieved:
         """Return the k documents with the largest score, after scoring all that are allowed."""
         vectors, truncated = self._encoded(query)
-        mask = checked_mask(allowed, len(self.store))
+        mask = check_mask(allowed, len(self.store))
         numbers = np.arange(len(self.store)) if mask is None else np.flatnonzero(mask)
         scores = self.store.scores(vectors, numbers)
         if not np.isfinite(scores).all():

@@ -89,15 +89,15 @@ class TermNetwork:
     def run(self, terms: NDArray[np.int32], candidates: Candidates) -> NDArray[np.float32]:
         """Return the network's output, (terms, n) float32, (1, n) if there is no term."""
         documents = self.documents(candidates)
-        rows = documents._replace(tokens=self.rows_of(documents.tokens))
-        return network_scores(self.session, self.rows_of(terms), rows)
+        rows = documents._replace(tokens=self.make_rows(documents.tokens))
+        return network_scores(self.session, self.make_rows(terms), rows)
 
     def documents(self, candidates: Candidates) -> Gathered:
         """Return the candidates' tokens that the network reads."""
         tokens = candidates.tokens(self.settings.field)
-        return truncated_at(tokens, self.settings.max_document_terms)
+        return truncate_terms(tokens, self.settings.max_document_terms)
 
-    def rows_of(self, tokens: NDArray[np.integer]) -> NDArray[np.int64]:
+    def make_rows(self, tokens: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return the network's row of each token, or `UNKNOWN` for unknown words."""
         rows = np.full(len(tokens), UNKNOWN, np.int64)
         known = tokens < len(self.rows)
@@ -165,7 +165,7 @@ def network_scores(
     return np.stack(by_document, axis=1) if by_document else np.empty((len(query), 0), np.float32)
 
 
-def scores_of_each(
+def score_each(
     session: Runs, terms: Sequence[NDArray[np.int64]], documents: Sequence[NDArray[np.int64]]
 ) -> list[NDArray[np.float32]]:
     """Run the network on documents with different query terms each, in parallel.
@@ -197,11 +197,11 @@ def scores_of_each(
     return [np.concatenate(part) for part in parts]
 
 
-def truncated_at(documents: Gathered, most: int) -> Gathered:
+def truncate_terms(documents: Gathered, most: int) -> Gathered:
     """Return the first `most` tokens of each document.
 
     >>> gathered = Gathered(np.array([7, 8, 9, 5]), np.array([3, 1]))
-    >>> [array.tolist() for array in truncated_at(gathered, 2)]
+    >>> [array.tolist() for array in truncate_terms(gathered, 2)]
     [[7, 8, 5], [2, 1]]
     """
     if not (documents.lengths > most).any():

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.answers.explanation import Explanation, ReadSpans
-from ranklet.runtime.call.candidates import Candidates, numbers_of
+from ranklet.runtime.call.candidates import Candidates, list_numbers
 from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import AT_ONCE, Retrieved, Retriever, Scores
@@ -68,7 +68,7 @@ class TermMatching(TermNetwork):
         """
         explicit = self.explicit(terms, candidates)
         latent = np.zeros_like(explicit)
-        known = self.rows_of(terms) > UNKNOWN
+        known = self.make_rows(terms) > UNKNOWN
         if self.settings.latent and known.any():
             weighted = self.run(terms[known], candidates) * np.float32(self.settings.latent_weight)
             latent[known] = weighted - self.floors[terms[known], None]
@@ -176,7 +176,7 @@ class ConformerKernel(Retriever):
         """Return the score of each candidate."""
         if self._by_impacts(candidates):
             terms, counts = self._known(query)
-            by_term = self.index.matrix(terms, numbers_of(candidates))
+            by_term = self.index.matrix(terms, list_numbers(candidates))
         else:
             terms, counts = self._terms(query)
             latent, explicit = self.term_matching.parts(terms, candidates)
@@ -202,7 +202,7 @@ class ConformerKernel(Retriever):
         label = f"{self.settings.architecture} over {self.settings.field}"
         terms, counts = self._terms(query)
         if by_impacts:
-            whole = self.index.matrix(terms, numbers_of(candidate))[:, 0]
+            whole = self.index.matrix(terms, list_numbers(candidate))[:, 0]
             explicit = whole
             if self.settings.latent:
                 exact_matches = self.term_matching.explicit(terms, candidate)[:, 0]

@@ -47,7 +47,7 @@ class Codes(NamedTuple):
         return Codes(*(np.concatenate([each[begin:end] for begin, end in spans]) for each in self))
 
 
-def coded_weights(
+def code_weights(
     weights: NDArray[np.float32] | None, count: int, settings: SRMSettings
 ) -> NDArray[np.uint8]:
     """Return weights in 8 bits, (tokens, `code_width`).

@@ -12,13 +12,7 @@ from ranklet.runtime.onnx.encoder import Encoder, open_encoder
 from ranklet.runtime.rankers.colbert.encoder import ColBERTEncoder, StoredTokens
 from ranklet.runtime.rankers.colbert.settings import OUTPUT
 from ranklet.runtime.rankers.colbert.tokens import Row
-from ranklet.runtime.rankers.srm.codes import (
-    Codes,
-    CodeStore,
-    Decoder,
-    SubEmbeddings,
-    coded_weights,
-)
+from ranklet.runtime.rankers.srm.codes import Codes, CodeStore, Decoder, SubEmbeddings, code_weights
 from ranklet.runtime.rankers.srm.settings import (
     CODES,
     IDF,
@@ -153,7 +147,7 @@ class LightEncoder(ColBERTEncoder):
         ids = np.concatenate([np.empty(0, np.int64), *kept])
         self.table.check(ids)
         weights = self.sub_embedding_weights(rows)
-        coded = coded_weights(np.concatenate(weights) if weights else None, len(ids), self.settings)
+        coded = code_weights(np.concatenate(weights) if weights else None, len(ids), self.settings)
         offsets = np.cumsum([0, *map(len, kept)]).astype(np.int64)
         return offsets, Codes(ids.astype(id_type(len(self.table))), coded), cut
 

@@ -13,8 +13,8 @@ from types import FrameType
 from ranklet.commands.output import complain, screened
 from ranklet.commands.parser import OptionParser
 from ranklet.runtime.ground.errors import ModelFolderError, RankletError
-from ranklet.runtime.ground.extras import hinted
-from ranklet.runtime.storage.address import shown_in, writable
+from ranklet.runtime.ground.extras import hint_packages
+from ranklet.runtime.storage.address import hide_secrets, writable
 from ranklet.version import __version__
 
 GROUPS = {
@@ -125,14 +125,14 @@ def _run(command: str, arguments: Sequence[str], called: str) -> int:
         for name in OUTPUTS:  # refused before any work
             if place := getattr(options, name, None):
                 writable(place)
-        with _ended_as_by_ctrl_c(), hinted(lambda: needs(options)):
+        with _ended_as_by_ctrl_c(), hint_packages(lambda: needs(options)):
             status: int | None = module.run(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         complain(f"{called}: interrupted; no result was written")
         return 130
     except (RankletError, OSError) as error:  # a full disk or missing permissions, for example
-        complain(f"{called}: {shown_in(str(error))}{_where_full(error)}")
+        complain(f"{called}: {hide_secrets(str(error))}{_where_full(error)}")
         return 2 if isinstance(error, ModelFolderError) else 1
     return status or 0
 

@@ -13,8 +13,8 @@ from ranklet.runtime.ground.options import (
     Declared,
     Option,
     check_idle,
+    list_options,
     one_of_two,
-    options_of,
     short,
 )
 
@@ -36,7 +36,7 @@ def add_options(
         options: an instance, whose values are the defaults.
         names: those that are meant; none for all.
     """
-    for declared in options_of(options):
+    for declared in list_options(options):
         if declared.option.flag is not None and (not names or declared.path[-1] in names):
             title = getattr(declared.group, "GROUP", options.GROUP)
             _add(group(title), declared)
@@ -90,7 +90,7 @@ def options_from(options: T, given: Mapping[str, Any]) -> T:
     """
     changes: dict[str, Any] = {}
     inner: dict[str, dict[str, Any]] = {}
-    for path, _, _, option in options_of(options):
+    for path, _, _, option in list_options(options):
         if (name := ".".join(path)) in given:
             if option.instead_of in given:
                 raise one_of_two(name, option.instead_of)
@@ -121,7 +121,7 @@ def read_object(text: str, option: Option, name: str) -> dict[str, Any]:
     """
     from ranklet.handlers.api.reading import loads  # a key that stands twice is an error
 
-    flag = option.flag_of(name, None)
+    flag = option.name_flag(name, None)
     try:
         value = loads(text)
     except (ValueError, RecursionError) as error:
@@ -136,7 +136,7 @@ def read_object(text: str, option: Option, name: str) -> dict[str, Any]:
 def _add(group: "argparse._ActionsContainer", declared: Declared) -> None:
     option, name = declared.option, ".".join(declared.path)
     flag = declared.flag
-    about = help_of(option, declared.default).replace("%", "%%")
+    about = describe_option(option, declared.default).replace("%", "%%")
     if option.kind is bool:
         action = "store_false" if declared.default else "store_true"
         about = f"do not {about}" if flag == f"--no-{name}" and not option.flag else about
@@ -150,17 +150,17 @@ def _add(group: "argparse._ActionsContainer", declared: Declared) -> None:
     )  # fmt: skip
 
 
-def help_of(option: Option, default: object) -> str:
+def describe_option(option: Option, default: object) -> str:
     """Return an option's help: what it is, what is allowed, the default and the range.
 
-    >>> help_of(Option("queries per batch", int, 1), 4)
+    >>> describe_option(Option("queries per batch", int, 1), 4)
     'queries per batch (default 4; at least 1)'
-    >>> help_of(Option("learning rate", float, 1e-6, 1e6), None)
+    >>> describe_option(Option("learning rate", float, 1e-6, 1e6), None)
     'learning rate (no default; 1e-6 to 1e6)'
-    >>> help_of(Option("what to read", str, allowed=("words", "lemmas")), "words")
+    >>> describe_option(Option("what to read", str, allowed=("words", "lemmas")), "words")
     'what to read: words or lemmas (default words)'
     """
-    about, limits = allowed_of(option)
+    about, limits = describe_allowed(option)
     facts = []
     if option.kind in (int, float, str) and default != "":
         shown = short(default) if isinstance(default, float) else default
@@ -169,7 +169,7 @@ def help_of(option: Option, default: object) -> str:
     return with_facts(about, [*facts, *limits])
 
 
-def allowed_of(option: Option) -> tuple[str, list[str]]:
+def describe_allowed(option: Option) -> tuple[str, list[str]]:
     """Return what an option is, with its allowed texts, and its range in a list."""
     about = option.about
     if not all(each in about for each in option.allowed):

@@ -6,14 +6,14 @@ import json
 from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import say, show_json
 from ranklet.handlers.api.field import Route
-from ranklet.handlers.api.fields import fields_of
+from ranklet.handlers.api.fields import list_fields
 from ranklet.runtime.answers.console import printable
 from ranklet.runtime.asks import Ask
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    fields = fields_of(Route.COMPLETE)
+    fields = list_fields(Route.COMPLETE)
     parser.add_argument("bundle", help="bundle, a folder, .zip or address")
     parser.add_argument("prefix", help=fields["q"].help)
     parser.add_argument(

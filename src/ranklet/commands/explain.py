@@ -9,7 +9,7 @@ from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import say, show, show_json
 from ranklet.commands.pages import FORCE, check_page, write_page
 from ranklet.commands.rank import COLLECTION
-from ranklet.commands.rank.answers import ROWS, ignored_words
+from ranklet.commands.rank.answers import ROWS, describe_ignored
 from ranklet.runtime.asks import Ask
 from ranklet.runtime.ground.errors import InputError
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
         hits = [bundle.explained(query, each, pipeline=pipeline, boost=boost) for each in names]
     else:
         ranking = bundle.rank(query, **ask.given())
-        hits, ignored = list(ranking), ignored_words(ranking)
+        hits, ignored = list(ranking), describe_ignored(ranking)
     if options.html:
         from ranklet.handlers.playground.explained_page import explained_page
 

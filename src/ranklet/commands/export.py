@@ -16,12 +16,12 @@ from ranklet.commands.arguments import (
     METAVARS,
     add_group,
     add_options,
-    allowed_of,
+    describe_allowed,
     options_from,
     with_facts,
 )
 from ranklet.commands.output import say, show
-from ranklet.export.exporter import exported_settings
+from ranklet.export.exporter import list_export_settings
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.options import Checked, integer, number, one_of, place, switch, text
@@ -130,15 +130,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(lambda _: parser, ExportOptions())
     add_group(parser, ModelOptions())
     group = parser.add_argument_group("settings of some kinds", "They replace the checkpoint's.")
-    for name in exported_settings():
+    for name in list_export_settings():
         add_setting(group, name)
 
 
 def add_setting(group: "argparse._ActionsContainer", name: str) -> None:
     """Declare the flag of a setting, whose help says what it is for each kind that has it."""
     texts: dict[str, list[str]] = {}
-    for kind, option in exported_settings()[name].items():
-        texts.setdefault(with_facts(*allowed_of(option)), []).append(kind)
+    for kind, option in list_export_settings()[name].items():
+        texts.setdefault(with_facts(*describe_allowed(option)), []).append(kind)
         value = option.kind
     more: dict[str, Any] = {"type": value, "metavar": METAVARS.get(value)}
     if value is bool:
@@ -149,13 +149,13 @@ def add_setting(group: "argparse._ActionsContainer", name: str) -> None:
 
 def needs(options: argparse.Namespace) -> str:
     """Return the smallest extra that suffices."""
-    from ranklet.training.imported.importing import needed_extra
+    from ranklet.training.imported.importing import find_needed_extra
 
     try:
-        folders = named_folders(options.checkpoints)
+        folders = read_named_folders(options.checkpoints)
     except InputError:
         return "export"
-    return needed_extra(folders.values())
+    return find_needed_extra(folders.values())
 
 
 def run(options: argparse.Namespace) -> int:
@@ -172,7 +172,7 @@ def run(options: argparse.Namespace) -> int:
     models = options_from(ModelOptions(), vars(options))
     _check(output, models)
     hub, chosen = output.layout == "hub", _export_options(options, output)
-    folders = named_folders(options.checkpoints, download=models.download)
+    folders = read_named_folders(options.checkpoints, download=models.download)
     # Refused before models are loaded and compared, which takes minutes.
     (writing if hub else writer).check_target(writable(options.output), options.force)
     if not hub:
@@ -227,7 +227,7 @@ def _check_read(
 def _export_options(options: argparse.Namespace, output: OutputOptions) -> ExportOptions:
     """Return how the variants are made and proven."""
     usual = ("fp32", "fp16", "int8") if output.layout == "hub" else ExportOptions().variants
-    settings = {name: getattr(options, name) for name in exported_settings()}
+    settings = {name: getattr(options, name) for name in list_export_settings()}
     chosen = ExportOptions(
         variants=usual,
         probes=_probes(output.probes, output.split or "dev") if output.probes else None,
@@ -278,7 +278,7 @@ def _export_tables(
         with_query_tables(made, options.output, learned, minutes, overwrite=options.force)
 
 
-def named_folders(arguments: list[str], *, download: bool = False) -> dict[str, Path]:
+def read_named_folders(arguments: list[str], *, download: bool = False) -> dict[str, Path]:
     """Read NAME=FOLDER or FOLDER arguments; return the folders by the rankers' names.
 
     A folder may be the name of a model in the hub's cache, or one to download.
@@ -320,7 +320,7 @@ def read_folders(
         InputError: a checkpoint cannot be read, or a choice fits no model.
     """
     from ranklet.corpus.progress import progress
-    from ranklet.training.imported.importing import choices_of, is_checkpoint, read_model
+    from ranklet.training.imported.importing import is_checkpoint, list_choices, read_model
     from ranklet.workflows.models import READING
 
     models = [name for name, path in folders.items() if not is_checkpoint(path)]
@@ -331,7 +331,7 @@ def read_folders(
     for name, path in progress(folders.items(), READING, len(folders)):
         own = given
         if len(folders) > 1:  # a wrong choice for a single model is read_model's to explain
-            own = {key: given[key] for key in choices_of(path, kind) if key in given}
+            own = {key: given[key] for key in list_choices(path, kind) if key in given}
         checkpoints[name] = read_model(path, kind=kind if name in models else None, **own)  # type: ignore[arg-type]
         unused -= own.keys()
     if unused:

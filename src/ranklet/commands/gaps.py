@@ -48,11 +48,12 @@ def run(options: argparse.Namespace) -> None:
         show_json(json.dumps(found.to_dict(), ensure_ascii=False))
         return
     say(
-        summary_of(found), *(line for gap in found.gaps for line in lines_of(gap, options.examples))
+        summarise(found),
+        *(line for gap in found.gaps for line in make_lines(gap, options.examples)),
     )
 
 
-def summary_of(found: "Gaps") -> str:
+def summarise(found: "Gaps") -> str:
     """Return how many queries nothing is likely to answer."""
     share = found.unanswered / found.queries
     return (
@@ -61,7 +62,7 @@ def summary_of(found: "Gaps") -> str:
     )
 
 
-def lines_of(gap: "Gap", examples: int) -> list[str]:
+def make_lines(gap: "Gap", examples: int) -> list[str]:
     """Return a group and its most frequent queries."""
     many = "document" if gap.documents == 1 else "documents"
     where = f"in {gap.documents:,} {many}" if gap.documents else "in no document"

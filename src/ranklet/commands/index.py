@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.corpus.building.document_encoding import ENCODING
     from ranklet.corpus.building.folder import INDEXING
     from ranklet.corpus.collections.collection import Collection, is_collection
-    from ranklet.corpus.index import index_bundle, words_of
+    from ranklet.corpus.index import index_bundle, list_words
     from ranklet.corpus.indexing.analysed import ANALYSING
     from ranklet.corpus.judgements.query_log import LoggedCollection
     from ranklet.corpus.progress import one_bar, say
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> None:
             words=options_from(
                 TextOptions()
                 if getattr(options, "forms", None)
-                else words_of(BundleFiles(on_disk(options.bundle)).manifest),
+                else list_words(BundleFiles(on_disk(options.bundle)).manifest),
                 vars(options),
             ),
             overwrite=options.force,

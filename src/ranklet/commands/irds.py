@@ -33,15 +33,15 @@ def run(options: argparse.Namespace) -> None:
     """Write the collection."""
     from ranklet.corpus.collections.irds import write_dataset
 
-    splits = splits_of(options.datasets)
+    splits = list_splits(options.datasets)
     write_dataset(options.output, splits, overwrite=options.force)
     say(f"{', '.join(f'{name} as {split}' for split, name in splits.items())} → {options.output}")
 
 
-def splits_of(datasets: Sequence[str]) -> dict[str, str]:
+def list_splits(datasets: Sequence[str]) -> dict[str, str]:
     """Return the names of datasets by split.
 
-    >>> splits_of(["beir/scifact/train", "vaswani", "dev=trec-robust04/fold1"])
+    >>> list_splits(["beir/scifact/train", "vaswani", "dev=trec-robust04/fold1"])
     {'train': 'beir/scifact/train', 'test': 'vaswani', 'dev': 'trec-robust04/fold1'}
 
     Raises:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.output import say, show
-from ranklet.commands.rank import lines_of
+from ranklet.commands.rank import make_lines
 from ranklet.runtime.answers.console import suggest_command
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.options import LAST_PORT, Checked, integer, switch, text
@@ -118,7 +118,7 @@ def read_queries(path: str) -> Sequence[str]:
 
     if path != "-":
         return read_query_texts(path)
-    texts = list(lines_of(sys.stdin.buffer))
+    texts = list(make_lines(sys.stdin.buffer))
     if not texts:
         raise InputError("the standard input has no query; give one query per line")
     return texts

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
     from time import sleep
 
     from ranklet.corpus.sources.source import Source
-    from ranklet.corpus.updating.sync import folder_of_texts, remember, sync
+    from ranklet.corpus.updating.sync import list_text_files, remember, sync
     from ranklet.corpus.updating.synced_files import see_files
     from ranklet.corpus.updating.writable import WritableBundle
     from ranklet.runtime.ground.errors import RankletError
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
     read = options_from(SourceOptions(), given) if said else None
     target = writable(options.bundle)
     if not target.exists():
-        files = folder_of_texts(Path(options.folder), read)
+        files = list_text_files(Path(options.folder), read)
         seen, _ = see_files(files, {})  # before they are read, because they may change
         source = Source(files, read)
         build(source, target)

@@ -23,13 +23,13 @@ def run(options: argparse.Namespace) -> None:
     """Copy the file beside the bundle, or print what is there."""
     from ranklet.corpus.building.synonyms import write_synonyms
     from ranklet.runtime import load
-    from ranklet.runtime.bundles.files import synonyms_of
+    from ranklet.runtime.bundles.files import locate_synonyms
     from ranklet.runtime.bundles.synonyms import read_synonyms
 
     bundle = load(options.bundle)
     if options.file is None:
         text = read_synonyms(bundle.files)
-        show(text.rstrip() or f"no synonyms; {str(synonyms_of(bundle.path))!r} would have them")
+        show(text.rstrip() or f"no synonyms; {str(locate_synonyms(bundle.path))!r} would have them")
         return
     found = write_synonyms(bundle, options.file)
-    say(f"{found:,} entries have synonyms → {synonyms_of(bundle.path)}")
+    say(f"{found:,} entries have synonyms → {locate_synonyms(bundle.path)}")

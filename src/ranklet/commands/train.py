@@ -105,15 +105,15 @@ def run(arguments: argparse.Namespace) -> int:
     from ranklet.corpus.judgements.judgements import check_judgements
     from ranklet.corpus.progress import say, warn
     from ranklet.training.checkpoint import check_place
-    from ranklet.training.kept_state import digest_of, has_state, remove_state, state_folder
+    from ranklet.training.kept_state import compute_digest, has_state, remove_state, state_folder
     from ranklet.training.learning.options import TrainingOptions
     from ranklet.training.outcome import SHARED, summary
-    from ranklet.training.train import options_of_kind, train
+    from ranklet.training.train import load_options, train
 
     # What is wrong is reported before hours of training, not after them.
     output = Path(arguments.output)
     check_place(output, replace=arguments.force)
-    options = options_from(options_of_kind(arguments.kind)(), vars(arguments))
+    options = options_from(load_options(arguments.kind)(), vars(arguments))
     state = state_folder(output)
     if isinstance(options, TrainingOptions):
         keep_freed_memory()
@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "to learn from has, too; what is measured on them is too high for new documents"
             )
         if isinstance(options, TrainingOptions):
-            options = replace(options, data=digest_of(collection, queries, dev))
+            options = replace(options, data=compute_digest(collection, queries, dev))
         checkpoint = train(arguments.kind, collection, queries, dev, options)
     except KeyboardInterrupt:
         if state.exists():

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, SkipValidation, field_serializer
 
-from ranklet.integrations.search import check, path_of, plain_pipeline
+from ranklet.integrations.search import absolute_path, check, plain_pipeline
 from ranklet.runtime.pipelines.pipeline import PipelineLike
 from ranklet.runtime.storage.address import BundleLike
 
@@ -41,7 +41,7 @@ class Component(BaseModel):
 
     @field_serializer("bundle")
     def _dump_bundle(self, bundle: BundleLike) -> str:
-        return path_of(bundle)
+        return absolute_path(bundle)
 
     @field_serializer("pipeline")
     def _dump_pipeline(self, pipeline: PipelineLike) -> Any:

@@ -12,10 +12,10 @@ from typing import Any, Self
 
 from ranklet.integrations.search import (
     Found,
+    absolute_path,
     check,
     computed,
     own_text,
-    path_of,
     plain_pipeline,
     rank,
     rank_async,
@@ -23,11 +23,11 @@ from ranklet.integrations.search import (
     retrieve_async,
 )
 from ranklet.runtime import InputError, Ranking
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.pipelines.pipeline import PipelineLike
 from ranklet.runtime.storage.address import BundleLike
 
-with hinted():
+with hint_packages():
     from haystack import Document, component, default_from_dict, default_to_dict
 
 
@@ -45,7 +45,7 @@ class _Stored:
         others = {name: each for name, each in self.options.items() if name not in _RENAMED}
         found: dict[str, Any] = default_to_dict(
             self,
-            bundle=path_of(self.bundle),
+            bundle=absolute_path(self.bundle),
             top_k=self.options["k"],
             pipeline=plain_pipeline(self.options["pipeline"]),
             **others,

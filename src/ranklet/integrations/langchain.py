@@ -23,12 +23,12 @@ from ranklet.integrations.search import (
     stored,
 )
 from ranklet.runtime import Bundle, InputError, Ranking, UnknownDocumentError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.lists import as_list
 from ranklet.runtime.ranking import opened
 from ranklet.runtime.storage.address import BundleLike
 
-with hinted():
+with hint_packages():
     from langchain_core.documents import Document
     from langchain_core.documents.compressor import BaseDocumentCompressor
     from langchain_core.retrievers import BaseRetriever

@@ -20,11 +20,11 @@ from ranklet.integrations.search import (
     retrieve_async,
 )
 from ranklet.runtime import Bundle, InputError, Ranking
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.pipelines.pipeline import PipelineLike
 from ranklet.runtime.storage.address import BundleLike
 
-with hinted():
+with hint_packages():
     from llama_index.core.base.base_retriever import BaseRetriever
     from llama_index.core.bridge.pydantic import PrivateAttr
     from llama_index.core.postprocessor.types import BaseNodePostprocessor

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ranklet.integrations.search import check, own_text, rank
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.hits import untie
 from ranklet.runtime.pipelines.pipeline import PipelineLike
 from ranklet.runtime.ranking import opened
 from ranklet.runtime.storage.address import BundleLike
 
-with hinted():
+with hint_packages():
     import pandas
     import pyterrier
 

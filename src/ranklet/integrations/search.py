@@ -200,7 +200,7 @@ def computed(hit: Hit, ranking: Ranking) -> dict[str, Any]:
     return values
 
 
-def path_of(bundle: BundleLike) -> str:
+def absolute_path(bundle: BundleLike) -> str:
     """Return the absolute path of a bundle, by which a stored component opens it again.
 
     Raises:

@@ -28,7 +28,7 @@ from ranklet.export.vocabulary.cutting import cut_all
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.extras import hinted
+from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.options import check_type
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.rankers.bm25 import BM25Settings
@@ -38,8 +38,14 @@ from ranklet.runtime.storage.strings import Strings
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.hub import model_folder
-from ranklet.training.imported.importing import needed_extra
-from ranklet.workflows.build_options import BUILD, SOURCE, VOCABULARIES, BuildOptions, named_options
+from ranklet.training.imported.importing import find_needed_extra
+from ranklet.workflows.build_options import (
+    BUILD,
+    SOURCE,
+    VOCABULARIES,
+    BuildOptions,
+    accept_options,
+)
 from ranklet.workflows.imported import with_probes
 from ranklet.workflows.models import export_models, read_models, steps
 from ranklet.workflows.tables.agreement import say_agreement
@@ -49,7 +55,7 @@ ENCODING_SECONDS = 0.01  # per passage
 BM25 = "bm25"  # the ranker that every such bundle has, and its kind
 
 
-@named_options
+@accept_options
 @short_tracebacks
 def build(
     documents: Texts | Source,
@@ -93,7 +99,7 @@ def build(
     source, whole = source_of(documents, own), options.vocabulary == VOCABULARIES[0]
     titles, words = options.titles, options.words
     with (
-        hinted(lambda: needed_extra(models)),
+        hint_packages(lambda: find_needed_extra(models)),
         connected(options.engine) as cluster,
         one_bar(*_plan(len(models), export)),
         one_pool(),

@@ -188,7 +188,7 @@ class BuildOptions(Checked):
 BUILD = BuildOptions()
 
 
-def named_options(function: Callable[P, R]) -> Callable[P, R]:
+def accept_options(function: Callable[P, R]) -> Callable[P, R]:
     """Let the signature of a function that takes options by name show all of them."""
     own = signature(function)
     named = [

@@ -6,14 +6,14 @@ from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from ranklet.corpus.collections.probes import Probes, of_all_lengths
+from ranklet.corpus.collections.probes import Probes, choose_all_lengths
 from ranklet.corpus.progress import step
 from ranklet.export.vocabulary.cutting import set_aside
 from ranklet.runtime.bundles.manifest import check_name
 from ranklet.runtime.ground.errors import BundleError
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import model_name
-from ranklet.training.imported.importing import form_of, is_checkpoint
+from ranklet.training.imported.importing import find_form, is_checkpoint
 from ranklet.training.imported.original import TEXTS, compare, shortened
 
 COMPARING = "comparing the model with its library"  # a step of a bar
@@ -45,14 +45,14 @@ def with_probes(
     texts = [
         given[at]
         for given in (most.queries, most.documents)
-        for at in of_all_lengths(given, TEXTS // 2)
+        for at in choose_all_lengths(given, TEXTS // 2)
     ]
     for name, checkpoint in checkpoints.items():
         if is_checkpoint(folders[name]):
             continue
         training = checkpoint.training
         library = find_spec("sentence_transformers")  # static vectors are read without it
-        if library is not None and form_of(checkpoint).compared:
+        if library is not None and find_form(checkpoint).compared:
             begins = [shortened(text, checkpoint.settings) for text in texts]
             with step(COMPARING, COMPARING_SECONDS):
                 light = set_aside(checkpoint, (*texts, *begins))[0]
@@ -66,7 +66,7 @@ def with_probes(
 def describe_model(checkpoint: Checkpoint) -> str:
     """Return what was recognised in a model's folder, in one line."""
     settings, training = asdict(checkpoint.settings), checkpoint.training
-    form = form_of(checkpoint)
+    form = find_form(checkpoint)
     parts = [form.about]
     if "pooling" in settings and form.network:
         parts.append(f"{settings['pooling']} pooling")

@@ -14,7 +14,7 @@ from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import ModelFolder
-from ranklet.training.imported.importing import choices_of, is_checkpoint, read_model, recognise
+from ranklet.training.imported.importing import is_checkpoint, list_choices, read_model, recognise
 from ranklet.workflows import kept
 from ranklet.workflows.imported import COMPARING, COMPARING_SECONDS, ranker_name, with_probes
 
@@ -62,7 +62,7 @@ def read_models(
         InputError: a folder cannot be used, two have one name, or no model has labels.
     """
     given = {name: value for name, value in choices.items() if value is not None}
-    able = {folder: choices_of(folder) for folder in folders} if given else {}
+    able = {folder: list_choices(folder) for folder in folders} if given else {}
     for name in given:
         if not any(name in each for each in able.values()):
             raise InputError(

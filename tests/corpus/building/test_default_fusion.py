@@ -11,11 +11,11 @@ from ranklet.corpus.building.default_fusion import (
     WORDS_SHARE,
     WORDS_SPREAD,
     FusionOptions,
-    made_queries,
-    measured_spreads,
+    compute_shares,
+    make_queries,
+    read_spreads,
     read_weights,
-    shares_of,
-    weights_of,
+    take_weights,
 )
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.index import index_bundle
@@ -70,12 +70,12 @@ def fuse(bundle: runtime.Bundle, name: str = "sum") -> Fuse:
 
 
 def test_a_ranker_weighs_the_less_the_more_its_scores_spread() -> None:
-    assert weights_of({"bm25": 0.1, "dense": 20.0}) == {"bm25": 0.995, "dense": 0.00498}
-    assert weights_of({"a": 0.2, "b": 0.0}) == {"a": 0.5, "b": 0.5}
+    assert take_weights({"bm25": 0.1, "dense": 20.0}) == {"bm25": 0.995, "dense": 0.00498}
+    assert take_weights({"a": 0.2, "b": 0.0}) == {"a": 0.5, "b": 0.5}
 
 
 def test_words_count_less_than_an_encoder_of_the_same_spread() -> None:
-    weights = weights_of({"bm25": 0.1, "dense": 0.1, "more": 0.1}, {"bm25": WORDS_SHARE})
+    weights = take_weights({"bm25": 0.1, "dense": 0.1, "more": 0.1}, {"bm25": WORDS_SHARE})
     assert weights == {"bm25": 0.25, "dense": 0.375, "more": 0.375}
 
 
@@ -88,7 +88,7 @@ def test_a_table_of_queries_counts_as_much_as_words() -> None:
             ("network", "dense", {"encoder": "network"}),
         )
     }
-    assert shares_of(entries) == {"bm25": WORDS_SHARE, "table": WORDS_SHARE}
+    assert compute_shares(entries) == {"bm25": WORDS_SHARE, "table": WORDS_SHARE}
 
 
 @pytest.mark.slow
@@ -96,10 +96,10 @@ def test_the_weights_are_those_of_the_spreads_in_the_collection(
     tiny_bundle: Callable[[str], runtime.Bundle],
 ) -> None:
     bundle, names = tiny_bundle("dense"), ["bm25", "dense"]
-    spreads = {**measured_spreads(bundle, names), "bm25": WORDS_SPREAD}
+    spreads = {**read_spreads(bundle, names), "bm25": WORDS_SPREAD}
     assert spreads["dense"] > 0
     stage = fuse(bundle)
-    wanted = weights_of(spreads, {"bm25": WORDS_SHARE})
+    wanted = take_weights(spreads, {"bm25": WORDS_SHARE})
     assert dict(zip(stage.inputs, stage.weights, strict=True)) == wanted
     assert bundle.manifest.default_pipeline == "sum"
     assert bundle.manifest.provenance["fusion"]["weights"] == "measured on the collection"
@@ -115,7 +115,7 @@ def test_queries_are_titles_and_sentences_of_documents_without_one(
     rankers: Path, tmp_path: Path
 ) -> None:
     documents = indexed(rankers, tmp_path / "b").files.need_documents()
-    queries = made_queries(documents)
+    queries = make_queries(documents)
     assert queries[:2] == [TEXTS[0]["title"], TEXTS[1]["text"]]
 
 

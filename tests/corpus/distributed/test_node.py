@@ -5,7 +5,7 @@ import pytest
 from tests.distributed import open_echo
 
 from ranklet.corpus.building.writer import sha256
-from ranklet.corpus.distributed.node import Order, Worker, error_line, error_of, package_versions
+from ranklet.corpus.distributed.node import Order, Worker, error_line, package_versions, take_error
 from ranklet.corpus.errors import ClusterError
 from ranklet.runtime.ground.errors import InputError, MissingPackageError, RankletError
 
@@ -16,12 +16,12 @@ pa = pytest.importorskip("pyarrow")
     "error", [InputError("a: b"), ClusterError(""), RankletError("é\nb"), MissingPackageError("x")]
 )
 def test_an_error_is_the_same_after_its_way(error: RankletError) -> None:
-    found = error_of(error_line(error))
+    found = take_error(error_line(error))
     assert (type(found), str(found)) == (type(error), str(error))
 
 
 def test_another_error_becomes_one_line() -> None:
-    found = error_of(error_line(ValueError("one\n two")))
+    found = take_error(error_line(ValueError("one\n two")))
     assert isinstance(found, ClusterError)
     assert str(found) == "a node of the cluster failed: ValueError: one two"
 

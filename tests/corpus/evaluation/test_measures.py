@@ -51,8 +51,8 @@ def test_parity_with_ir_measures(measure: str, seed: int) -> None:
 
 def test_of_equal_scores_the_lower_column_comes_first() -> None:
     judged = Judged.from_lists([np.zeros((4, 1))], [np.array([0, 1, 0, 2])])
-    assert judged.rank_of_relevant(np.zeros((1, 4))).tolist() == [2, 4]
-    assert judged.rank_of_relevant(np.array([[0.0, 1.0, 1.0, 2.0]])).tolist() == [2, 1]
+    assert judged.first_relevant_rank(np.zeros((1, 4))).tolist() == [2, 4]
+    assert judged.first_relevant_rank(np.array([[0.0, 1.0, 1.0, 2.0]])).tolist() == [2, 1]
 
 
 def test_a_query_without_relevant_documents_has_zero() -> None:

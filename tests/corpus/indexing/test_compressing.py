@@ -1,6 +1,6 @@
 import pytest
 
-from ranklet.corpus.indexing.compressing import compressed, dictionary_of
+from ranklet.corpus.indexing.compressing import compressed, make_dictionary
 from ranklet.runtime.storage.strings import MOST_DICTIONARY, Strings
 
 
@@ -17,7 +17,7 @@ def test_compressed_strings_read_back(count: int) -> None:
     """Also empty ones, and one that inflates to more than a reader allows of a hostile one."""
     for strings in (texts(count), ["", "x" * 10_000_000, *texts(count)]):
         packed = Strings.pack(strings)
-        dictionary = dictionary_of(Strings.pack(ids(len(strings))), packed)
+        dictionary = make_dictionary(Strings.pack(ids(len(strings))), packed)
         found = compressed(packed, dictionary)
         assert list(found) == strings
         assert compressed(found, dictionary) is found
@@ -27,13 +27,13 @@ def test_compressed_strings_read_back(count: int) -> None:
 def test_a_small_change_leaves_the_dictionary_of_a_large_collection() -> None:
     count = 9_000
     names, stored = ids(count), texts(count)
-    before = dictionary_of(Strings.pack(names), Strings.pack(stored))
+    before = make_dictionary(Strings.pack(names), Strings.pack(stored))
     assert 0.9 * MOST_DICTIONARY < len(before) <= MOST_DICTIONARY
     kept = 0
     for at in range(0, count, 900):  # another text, and a document less
         changed = [*stored[:at], "another text", *stored[at + 2 :]]
         fewer = [*names[: at + 1], *names[at + 2 :]]
-        kept += dictionary_of(Strings.pack(fewer), Strings.pack(changed)) == before
+        kept += make_dictionary(Strings.pack(fewer), Strings.pack(changed)) == before
     assert kept >= 8
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ranklet.corpus.indexing.field_types import BITS, Unusable, nearest, type_of, typed
+from ranklet.corpus.indexing.field_types import BITS, Unusable, choose_type, nearest, typed
 from ranklet.corpus.sources.cells import Cell
 
 
@@ -51,7 +51,7 @@ def seen(*values: Any) -> Counter[int]:
     ],
 )
 def test_the_type_fits_all_values(values: list[Any], type_: str) -> None:
-    assert type_of(seen(*values)) == type_
+    assert choose_type(seen(*values)) == type_
 
 
 @pytest.mark.parametrize("value", [None, float("nan"), Cell(""), Cell("  "), np.nan, NAType(),
@@ -114,4 +114,4 @@ def test_a_field_of_strings_may_be_nearly_of_another_type(values: list[Any], typ
     ],
 )
 def test_signs_for_missing_values_fit_every_type(values: list[str], type_: str) -> None:
-    assert type_of(seen(*map(Cell, values))) == type_
+    assert choose_type(seen(*map(Cell, values))) == type_

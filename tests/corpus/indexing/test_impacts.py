@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ranklet.corpus.building.writer import BundleWriter
-from ranklet.corpus.indexing.impacts import in_fewer_bits, index_of_rows, storage_loss
+from ranklet.corpus.indexing.impacts import in_fewer_bits, index_rows, storage_loss
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.ground.errors import BundleError, InputError
@@ -38,7 +38,7 @@ def index_of_triples(
     """Build an index of (document, term, impact) in any order."""
     order = np.argsort(documents, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(documents, minlength=size))])
-    exact = index_of_rows(offsets.astype(np.int64), terms[order], impacts[order], vocabulary)
+    exact = index_rows(offsets.astype(np.int64), terms[order], impacts[order], vocabulary)
     return in_fewer_bits(exact, form)
 
 
@@ -47,7 +47,7 @@ def dense(index: ImpactIndex) -> NDArray[np.float32]:
     found = np.zeros((index.size, len(index.offsets) - 1), np.float32)
     for term in range(found.shape[1]):
         documents, impacts = index.postings(term)
-        found[documents, term] = impacts.astype(np.float32) * np.float32(index.scale_of(term))
+        found[documents, term] = impacts.astype(np.float32) * np.float32(index.term_scale(term))
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ranklet.corpus.indexing.metadata import Field, MetadataCollector, of_whole_documents
+from ranklet.corpus.indexing.metadata import Field, MetadataCollector, join_documents
 from ranklet.corpus.sources.cells import Cell, Fields
 from ranklet.runtime.ground.errors import CollectionError
 
@@ -16,7 +16,7 @@ def collected(*rows: dict[str, Any], first: list[int] | None = None) -> dict[str
     for row in rows:
         collector.add(row)
     passages = None if first is None else np.array(first, np.uint32)
-    return collector.fields(of_whole_documents(passages, len(first or rows)))
+    return collector.fields(join_documents(passages, len(first or rows)))
 
 
 def test_strings_are_codes_of_sorted_strings() -> None:
@@ -72,7 +72,7 @@ def test_a_remark_names_the_first_values_of_another_type_with_their_places() -> 
         fields = Fields({"list price": Cell(cell)})
         fields.place = f"p.csv:{line}"
         collector.add(fields)
-    remark = collector.fields(of_whole_documents(None, 11))["list price"].remark
+    remark = collector.fields(join_documents(None, 11))["list price"].remark
     assert remark == (
         "4 of 9 values are no numbers, such as p.csv:4 ('dear'), p.csv:9 ('?'), p.csv:11 ('x'); "
         "build with --types 'list price=number'"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ranklet.corpus.indexing import ordering as module
-from ranklet.corpus.indexing.ordering import order_of, order_of_numbers
+from ranklet.corpus.indexing.ordering import choose_order, order_numbers
 from ranklet.runtime.storage.strings import Strings
 
 
@@ -23,10 +23,10 @@ def test_strings_are_ordered_by_their_bytes(
     rng = random.Random(0)
     for longest in (0, 1, 3, 8, 9, 30):
         strings = ["".join(rng.choices(letters, k=rng.randint(0, longest))) for _ in range(60)]
-        assert order_of(Strings.pack(strings)).tolist() == expected(strings)
+        assert choose_order(Strings.pack(strings)).tolist() == expected(strings)
 
 
 @given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 9), max_size=40))
 def test_numbers_are_ordered_stably(numbers: list[int]) -> None:
     expected = sorted(range(len(numbers)), key=numbers.__getitem__)
-    assert order_of_numbers(np.array(numbers, np.int64)).tolist() == expected
+    assert order_numbers(np.array(numbers, np.int64)).tolist() == expected

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ranklet.corpus.indexing.origins import Origins, Rows, Run, joined_rows, joined_strings
+from ranklet.corpus.indexing.origins import Origins, Rows, Run, join_strings, joined_rows
 from ranklet.runtime.storage.strings import Strings
 
 BUNDLES: Any = ("first", "second")
@@ -50,7 +50,7 @@ def test_documents_of_bundles_that_are_not_usable_are_new(
 
 def test_strings_and_rows_are_joined() -> None:
     parts = [["a", "", "cc", "ddd", "e"], ["ä", "F"], ["new", "newer"]]
-    joined = joined_strings(origins(), [Strings.pack(part) for part in parts])
+    joined = join_strings(origins(), [Strings.pack(part) for part in parts])
     assert list(joined) == ["ddd", "e", "ä", "new", "a", "newer", "F", "ä"]
     offsets = np.array([0, 2, 2, 3])
     pairs = Rows(offsets, (np.arange(6, dtype=np.int8).reshape(3, 2), np.array([7.0, 8.0, 9.0])))

@@ -19,8 +19,8 @@ def test_stored_vectors_are_those_that_the_encoder_returns(tiny: TinyRankers, na
     ranker = opened(tiny.indexed("colbert"), name, ColBERT)
     documents = BundleFiles(tiny.indexed("colbert")).documents
     assert documents is not None
-    texts = documents.ranked_texts([0, 17, 47])
-    encoded = ranker.encoder.stored_vectors(texts)[0]
+    texts = documents.read_ranked_texts([0, 17, 47])
+    encoded = ranker.encoder.encode_stored(texts)[0]
     for at, number in enumerate((0, 17, 47)):
         begin, end = ranker.token_store.offsets[number : number + 2]
         own = slice(*encoded.offsets[at : at + 2])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ranklet.corpus.sources.cells import Cell
-from ranklet.corpus.sources.column_types import check_types, read_types, value_of
+from ranklet.corpus.sources.column_types import check_types, parse_value, read_types
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
 from ranklet.runtime.ground.errors import InputError
@@ -27,7 +27,7 @@ SIGNS = ["", " ", "N/A", "NA", "n/a", "NULL", "null", "nan", "NaN", "None", "-",
     ],
 )  # fmt: skip
 def test_numbers_may_have_groups_and_units(text: Any, number: float) -> None:
-    found = value_of(text, "number")
+    found = parse_value(text, "number")
     assert (found, type(found)) == (number, type(number))
 
 
@@ -45,7 +45,7 @@ def test_numbers_may_have_groups_and_units(text: Any, number: float) -> None:
 )  # fmt: skip
 def test_other_values_are_none_of_the_type(value: Any, type_: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
-        value_of(value, type_)
+        parse_value(value, type_)
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_other_values_are_none_of_the_type(value: Any, type_: str) -> None:
     ],
 )  # fmt: skip
 def test_values_of_every_type(value: Any, type_: str, found: Any) -> None:
-    assert value_of(value, type_) == found
+    assert parse_value(value, type_) == found
 
 
 @pytest.mark.parametrize("type_", ["number", "date", "datetime", "flag", "list", "dmy", "mdy"])
 def test_signs_for_missing_values_are_missing(type_: str) -> None:
-    assert [value_of(Cell(sign), type_) for sign in SIGNS] == [None] * len(SIGNS)
+    assert [parse_value(Cell(sign), type_) for sign in SIGNS] == [None] * len(SIGNS)
 
 
 def test_types_are_typed_with_commas_and_checked() -> None:

@@ -5,7 +5,7 @@ import pytest
 from tests.corpus.sources.reading import CATS, DOGS, read, refused, write
 
 from ranklet.corpus.sources.options import SourceOptions
-from ranklet.corpus.sources.paths import files_of
+from ranklet.corpus.sources.paths import list_source_files
 from ranklet.runtime import load
 from ranklet.workflows.build import build
 
@@ -131,7 +131,7 @@ def test_a_folder_without_usable_files_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_hyphen_is_the_standard_input() -> None:
-    assert files_of(Path("-"), SourceOptions(format="csv")).paths == [Path("/dev/stdin")]
+    assert list_source_files(Path("-"), SourceOptions(format="csv")).paths == [Path("/dev/stdin")]
 
 
 def test_bundles_are_no_documents(tmp_path: Path) -> None:

@@ -42,5 +42,5 @@ def test_judging_retrieves_by_the_class_that_serves(analysed: AnalysedCollection
         scores = ranker.retrieve(query, 5).scores
         assert judged.features[row, : len(scores), 0] == pytest.approx(scores, rel=1e-5)
         assert judged.features[row, : len(scores), 1] == pytest.approx(-scores, rel=1e-5)
-    assert judged.rank_of_relevant(judged.features[:, :, 0]).tolist() == [1, 1]
+    assert judged.first_relevant_rank(judged.features[:, :, 0]).tolist() == [1, 1]
     assert judged.ideal_grades.tolist() == [[3, 2], [1, 0], [1, 1]]

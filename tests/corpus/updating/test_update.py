@@ -116,7 +116,7 @@ def test_a_conformer_kernel_is_indexed_again(tiny: TinyRankers, tmp_path: Path) 
     [
         ("dense", DenseEncoder, "encode_documents"),
         ("epic", EPICEncoders, "encode_documents"),
-        ("colbert", ColBERTEncoder, "stored_vectors"),
+        ("colbert", ColBERTEncoder, "encode_stored"),
     ],
 )
 def test_only_new_texts_are_encoded(

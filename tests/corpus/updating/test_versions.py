@@ -32,7 +32,7 @@ STEPS: list[Step] = [
 ]  # fmt: skip
 
 
-def texts_of(bundle: Bundle) -> Texts:
+def list_searched(bundle: Bundle) -> Texts:
     """Return the documents of a bundle, which are found by their words."""
     documents = bundle.documents
     mask = bundle._search.allowed()  # type: ignore[attr-defined]
@@ -50,7 +50,7 @@ def test_no_acknowledged_document_is_lost_with_the_power(name: str, tmp_path: Pa
     root.mkdir()
     path = Path(ranklet.build(rows(a="A house.", b="A cat.", c="A mouse."), root / name))
     bundle, disk = WritableBundle(path), Disk(root)
-    before, images = texts_of(bundle), list[Image]()
+    before, images = list_searched(bundle), list[Image]()
 
     def look() -> None:
         for names in Names:
@@ -63,17 +63,17 @@ def test_no_acknowledged_document_is_lost_with_the_power(name: str, tmp_path: Pa
         left = Bundle(again / name)
         for each in left.log():
             assert len(left.at(each.version)) == each.documents
-        return texts_of(left)
+        return list_searched(left)
 
     def written_again(texts: Texts) -> None:
         next_one = WritableBundle(again / name).add(rows(next="A winter."))
-        assert texts_of(next_one) == {**texts, "next": "A winter."}
+        assert list_searched(next_one) == {**texts, "next": "A winter."}
 
     for step in STEPS:
         with disk.watched(look):
             step(bundle)
         bundle = WritableBundle(path)
-        after = texts_of(bundle)
+        after = list_searched(bundle)
         assert after != before or step in (STEPS[4], STEPS[8])
         assert images
         for image in images:

@@ -27,7 +27,7 @@ from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.runtime import bundle as bundle_module
 from ranklet.runtime import ranking
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.files import LIST, additions_of
+from ranklet.runtime.bundles.files import LIST, locate_additions
 from ranklet.runtime.ground.errors import (
     BundleError,
     CollectionError,
@@ -128,7 +128,7 @@ def follow(rankers: Path, seed: int, folder: Path, steps: int = STEPS) -> None:
             assert bundle.additions is None
             known = dict(sorted(known.items())[-keep - 1 :])
         logged(bundle, known)
-    assert not additions_of(target).exists()  # type: ignore[union-attr]
+    assert not locate_additions(target).exists()  # type: ignore[union-attr]
 
 
 def logged(bundle: Bundle, known: dict[int, list[Record]]) -> None:
@@ -276,7 +276,7 @@ def test_words_of_additions_are_as_rare_as_in_the_whole_collection(three: Writab
 def test_an_earlier_version_is_ranked_and_brought_back(three: WritableBundle) -> None:
     assert [(each.version, each.documents) for each in three.log()] == [(0, 3)]
     three.add([document("d"), document("a", "mice")]).delete(["b"])
-    assert [each[1:] for each in numbers_of(three)] == [(3, 0, 0, 1), (4, 1, 1, 0), (3, 0, 0, 0)]
+    assert [each[1:] for each in list_numbers(three)] == [(3, 0, 0, 1), (4, 1, 1, 0), (3, 0, 0, 0)]
     assert found(three.at(0)) == ["a", "b", "c"]
     assert found(load(three.path).at(1)) == ["a", "b", "c", "d"]
     assert found(pickle.loads(pickle.dumps(three.at(0)))) == ["a", "b", "c"]  # noqa: S301
@@ -295,7 +295,7 @@ def test_an_earlier_version_is_ranked_and_brought_back(three: WritableBundle) ->
         Path(three.at(0))
 
 
-def numbers_of(bundle: Bundle) -> list[tuple[int, int, int, int, int]]:
+def list_numbers(bundle: Bundle) -> list[tuple[int, int, int, int, int]]:
     return [
         (each.version, each.documents, each.added, each.replaced, each.deleted)
         for each in bundle.log()
@@ -307,7 +307,7 @@ def test_versions_from_before_a_bundle_was_joined_are_kept_on_demand(
     name: str, three: WritableBundle, tmp_path: Path
 ) -> None:
     path = Path(ranklet.update(three, [document("b", "mice")], target=tmp_path / name))
-    bundle, folder = WritableBundle(path), Path(additions_of(path))
+    bundle, folder = WritableBundle(path), Path(locate_additions(path))
     bundle.add([document("d")]).delete(["a"]).compact(keep=2).add([document("e")])
     assert [each.version for each in bundle.log()] == [3, 2, 1, 0]
     assert found(bundle.at(0)) == ["a", "b", "c"]
@@ -338,7 +338,7 @@ def test_only_so_many_versions_are_kept(
     for at in range(8):
         three.add([document(f"n{at}")])
     assert [each.version for each in three.log()] == [8, 7, 6, 5]
-    names = {each.name for each in Path(additions_of(three.path)).glob("*.json")}
+    names = {each.name for each in Path(locate_additions(three.path)).glob("*.json")}
     assert names == {LIST, "000005.json", "000006.json", "000007.json"}
     for version in range(5, 9):
         assert len(found(three.at(version))) == 3 + version
@@ -450,7 +450,7 @@ def test_a_write_succeeds_though_what_was_added_cannot_be_joined(
 def test_a_list_of_another_bundle_or_a_damaged_one(three: WritableBundle, built: "Built") -> None:
     three.add([document("d")])
     assert isinstance(three.path, Path)
-    listed = Path(additions_of(three.path)) / LIST
+    listed = Path(locate_additions(three.path)) / LIST
     text = listed.read_text()
     listed.write_text(text.replace('"version": 1', '"version": 2'))
     with pytest.raises(BundleError, match="sha256 differs"):
@@ -567,7 +567,7 @@ def test_additions_on_object_storage_are_read_and_seen_at_the_next_look(
 ) -> None:
     path = tmp_path / "b.zip"
     bundle = WritableBundle(ranklet.update(three, [document("x", "zebra")], target=path))
-    folder = Path(additions_of(path))
+    folder = Path(locate_additions(path))
 
     def objects() -> dict[str, bytes]:
         own = folder.iterdir() if folder.is_dir() else ()

@@ -8,13 +8,13 @@ from tests.kinds import TinyRankers
 from tests.models import vectors_alone
 
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.rankers.splade import SPLADE
 from ranklet.training.rankers.splade import training as splade
 
 
 def opened(path: Path, name: str) -> SPLADE:
-    ranker = ranker_of(BundleFiles(path, device="cpu"), name)
+    ranker = open_ranker(BundleFiles(path, device="cpu"), name)
     assert isinstance(ranker, SPLADE)
     return ranker
 

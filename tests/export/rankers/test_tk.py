@@ -10,7 +10,7 @@ from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.candidates import StoredCandidates, TextCandidates
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.rankers.tk import TK
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
@@ -35,7 +35,7 @@ def indexed(tiny: TinyRankers) -> Bundle:
 
 
 def opened(bundle: Bundle, name: str) -> TK:
-    found = ranker_of(bundle.files, name)
+    found = open_ranker(bundle.files, name)
     assert isinstance(found, TK)
     return found
 

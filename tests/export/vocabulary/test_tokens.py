@@ -7,7 +7,7 @@ from tests.models import TEXTS, tokenizer
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from ranklet.corpus.errors import BuildError
-from ranklet.export.vocabulary.tokens import check_same, cut_tokenizer, used_tokens
+from ranklet.export.vocabulary.tokens import check_same, cut_tokenizer, find_used_tokens
 
 UNKNOWN = "<unk>"
 OTHERS = ("rivers and foxes", "", "xyz!", "naïve 漢字 🦊", "HELLO the lazy nobody")
@@ -45,7 +45,7 @@ def test_texts_have_the_same_tokens(kind: str) -> None:
     else:
         whole = tokenizer(kind).backend_tokenizer
     texts = ("lazy", TEXTS[5])
-    cut, former = cut_tokenizer(whole, used_tokens(whole, texts))
+    cut, former = cut_tokenizer(whole, find_used_tokens(whole, texts))
     assert cut.get_vocab_size() == len(former) < whole.get_vocab_size()
     check_same(whole, cut, former, lambda: texts)
     for text in texts:
@@ -65,7 +65,7 @@ def test_a_word_whose_token_is_gone_is_read_by_smaller_ones() -> None:
     whole = tokenizer("pieces").backend_tokenizer
     vocabulary = sorted(whole.get_vocab())
     word = next(name for name in vocabulary if name.startswith("▁") and len(name) > 3)
-    cut, former = cut_tokenizer(whole, used_tokens(whole, ["x"]))
+    cut, former = cut_tokenizer(whole, find_used_tokens(whole, ["x"]))
     assert whole.encode(word[1:]).tokens[1:-1] == [word]
     smaller = cut.encode(word[1:]).tokens[1:-1]
     assert "".join(smaller) == word

@@ -244,7 +244,7 @@ def test_a_wrong_field_is_refused_with_its_reason(
     assert message in error
 
 
-def size_of(answer: Answer) -> int:
+def count_megabytes(answer: Answer) -> int:
     return len(json.dumps(answer.body, ensure_ascii=False, separators=(",", ":")).encode())
 
 
@@ -262,7 +262,7 @@ def size_of(answer: Answer) -> int:
 )
 def test_an_answer_has_a_largest_size(bundle: Bundle, path: str, body: Any) -> None:
     whole = ANSWERS[path](bundle, body, LIMITS, None)
-    size = size_of(whole)
+    size = count_megabytes(whole)
     fits = ANSWERS[path](bundle, body, replace(LIMITS, answer_bytes=size), None)
     assert json.dumps(fits.body)[:20] == json.dumps(whole.body)[:20]
     status, message = refused(bundle, path, body, replace(LIMITS, answer_bytes=size // 8))

@@ -7,8 +7,8 @@ from ranklet.handlers.api.errors import (
     RequestError,
     error_body,
     failure,
-    in_form_of,
     panics_as_errors,
+    shape_error,
 )
 from ranklet.runtime.ground.errors import (
     BundleError,
@@ -74,7 +74,7 @@ def test_a_spent_budget_is_a_timeout() -> None:
 )
 def test_clients_of_openai_find_the_message_in_an_object(status: int, kind: str) -> None:
     body = error_body(status, "why")
-    assert in_form_of("/rank", body) is body
-    assert in_form_of("/v1/embeddings", body) == {
+    assert shape_error("/rank", body) is body
+    assert shape_error("/v1/embeddings", body) == {
         "error": {"message": "why", "type": kind, "param": None, "code": body["error_type"]}
     }

@@ -47,7 +47,7 @@ def forms(schema: str) -> list[dict[str, Any]]:
 def test_openapi_describes_exactly_the_rows_of_a_route(schema: str, route: Route) -> None:
     for form in forms(schema):
         assert form["additionalProperties"] is False
-        assert list(form["properties"]) == list(fields.fields_of(route))
+        assert list(form["properties"]) == list(fields.list_fields(route))
 
 
 def test_the_page_has_all_rows() -> None:
@@ -67,7 +67,7 @@ WORDS = {
 }  # fmt: skip
 
 
-def value_of(field: Field) -> str:
+def parse_value(field: Field) -> str:
     """Return in words what a field takes."""
     schema = field.schema(LIMITS)
     if field.type is TEXTS:
@@ -91,4 +91,4 @@ def line_of(field: Field) -> str:
     places = ", ".join(PLACES[route] for route in field.routes if route in PLACES)
     value = "needed" if field.needed else field.otherwise(LIMITS)
     default = value if isinstance(value, str) else "" if value is None else json.dumps(value)
-    return f"| `{field.name}` | {places} | {value_of(field)} | {default} | {field.help} |"
+    return f"| `{field.name}` | {places} | {parse_value(field)} | {default} | {field.help} |"

@@ -4,7 +4,7 @@ import pytest
 
 from ranklet.handlers.api.errors import RequestError, failure
 from ranklet.handlers.api.field import ABSENT, Route
-from ranklet.handlers.api.fields import fields_of
+from ranklet.handlers.api.fields import list_fields
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import Request, parse, typed
 from ranklet.runtime.asks import MAX_PARTS, MAX_WORDS
@@ -48,7 +48,7 @@ def test_an_unknown_field_is_named_with_the_nearest_and_all_that_there_are() -> 
     message = refused({"query": "dough", "pipline": "bm25"})
     assert message.startswith("unknown field 'pipline' (did you mean 'pipeline'?); the fields are ")
     allowed = message.rpartition(" the fields are ")[2].split(", ")
-    rows = fields_of(Route.RANK).values()
+    rows = list_fields(Route.RANK).values()
     assert allowed == [each.name for each in rows if each.type is not ABSENT]
     assert "mean" not in refused({"zzzz": 1})
     assert len(refused({"x" * 100_000: 1})) < 400

@@ -8,7 +8,7 @@ from tests.handlers.aws.conftest import ASKED, HTTP_EVENTS, Context, answered, r
 
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.aws import events
-from ranklet.handlers.aws.events import check_size, http_reply, http_request, shape_of
+from ranklet.handlers.aws.events import check_size, detect_shape, http_reply, http_request
 from ranklet.handlers.aws.function import Function
 
 
@@ -23,11 +23,11 @@ from ranklet.handlers.aws.function import Function
     ],
 )
 def test_recorded_events_have_their_shape(name: str, shape: str) -> None:
-    assert shape_of(recorded(name)) == shape
+    assert detect_shape(recorded(name)) == shape
 
 
 def test_any_other_object_is_direct() -> None:
-    assert shape_of({}) == shape_of({"query": "dough", "version": "2.0"}) == "direct"
+    assert detect_shape({}) == detect_shape({"query": "dough", "version": "2.0"}) == "direct"
 
 
 @pytest.mark.parametrize(
@@ -39,19 +39,19 @@ def test_any_other_object_is_direct() -> None:
 )  # fmt: skip
 def test_an_event_of_unknown_shape_is_refused(event: Any) -> None:
     with pytest.raises(RequestError, match=r"must be a JSON object|are not served") as refused:
-        shape_of(event)
+        detect_shape(event)
     assert refused.value.status == 400
 
 
 def test_records_are_refused() -> None:
     with pytest.raises(RequestError, match="batches of records, such as SQS's, are not served"):
-        shape_of(recorded("s3"))
+        detect_shape(recorded("s3"))
 
 
 @pytest.mark.parametrize("name", HTTP_EVENTS)
 def test_a_request_is_the_same_in_every_shape(name: str) -> None:
     event = recorded(name)
-    shape = shape_of(event)
+    shape = detect_shape(event)
     method, path, body, _ = http_request(event, shape)
     assert (method, path.rpartition("/")[2]) == ("POST", "rank")
     assert json.loads(body) == ASKED

@@ -23,7 +23,7 @@ from tests.handlers.aws.conftest import (
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.aws import function as function_module
-from ranklet.handlers.aws.function import Function, InternalError, served_path
+from ranklet.handlers.aws.function import Function, InternalError, strip_base_path
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.ground.errors import InputError, RankletError, UnknownRankerError
 
@@ -66,7 +66,7 @@ def test_a_direct_event_is_answered_with_the_object(
     ],
 )
 def test_a_stage_or_base_path_may_stand_before_a_path(path: str, found: str) -> None:
-    assert served_path(path) == found
+    assert strip_base_path(path) == found
 
 
 @pytest.mark.parametrize("name", ["rest", "http", "alb"])

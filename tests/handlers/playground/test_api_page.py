@@ -6,7 +6,7 @@ from html import unescape
 
 from ranklet.handlers.api.answers import ANSWERS, Answer
 from ranklet.handlers.api.field import ABSENT, Route
-from ranklet.handlers.api.fields import fields_of
+from ranklet.handlers.api.fields import list_fields
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.openapi import describe
 from ranklet.handlers.playground.api_page import EXAMPLES, api_page
@@ -21,7 +21,7 @@ def test_every_route_and_field_is_there() -> None:
         for method in methods:
             assert f"<code>{method.upper()} {path}</code>" in html
     section = html.split("POST /rank</code></h2>")[1].split("<section>")[0]
-    for name, field in fields_of(Route.RANK).items():
+    for name, field in list_fields(Route.RANK).items():
         assert (f"<td><code>{name}</code></td>" in section) == (field.type is not ABSENT)
     assert "at most 10,000 characters" in section
     assert "Authorization: Bearer KEY" in section

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.server.keys import ApiKeys, part_of, read_filters, read_keys
+from ranklet.handlers.server.keys import ApiKeys, open_part, read_filters, read_keys
 from ranklet.runtime import BundleError, InputError
 from ranklet.runtime.ground.variables import Variable
 from ranklet.workflows.build import build
@@ -174,10 +174,10 @@ def test_a_bundle_that_a_filter_does_not_fit_is_not_served(
 
 
 def test_a_part_is_the_bundle_itself_without_a_filter(described: "Described") -> None:
-    assert part_of(described.bundle, None) is described.bundle
-    assert len(part_of(described.bundle, {"year": 2020})) < len(described.bundle)
+    assert open_part(described.bundle, None) is described.bundle
+    assert len(open_part(described.bundle, {"year": 2020})) < len(described.bundle)
     with pytest.raises(BundleError, match=f"a filter of {Variable.API_KEY_FILTERS} does not fit"):
-        part_of(described.bundle, {"tenant": "us"})
+        open_part(described.bundle, {"tenant": "us"})
 
 
 @pytest.mark.parametrize("key", ["clé-à", "à", "Ѕ", "密钥", "a:b;c="])

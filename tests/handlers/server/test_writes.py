@@ -9,7 +9,7 @@ from tests.handlers.conftest import Reply, Server
 
 from ranklet.handlers.server.service import WRITES
 from ranklet.runtime import load
-from ranklet.runtime.bundles.files import additions_of
+from ranklet.runtime.bundles.files import locate_additions
 from ranklet.runtime.writing.locks import locked
 from ranklet.workflows.build import build
 
@@ -69,7 +69,7 @@ def test_reads_go_on_beside_writes_that_wait_and_the_end_of_a_server_waits_for_n
                 assert reply.status == 503 or reply.json()["result"]["isError"]
                 assert reply.status == 200 or reply.headers["retry-after"]
         assert len(load(path)) == 3
-        assert not Path(additions_of(path)).exists()
+        assert not Path(locate_additions(path)).exists()
 
 
 def test_a_write_is_given_up_in_time_and_never_written(path: Path, start: "Start") -> None:

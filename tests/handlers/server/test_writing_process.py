@@ -17,7 +17,7 @@ from ranklet.handlers.api.errors import RequestError, failure
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.server.writing_process import WritingProcess
 from ranklet.runtime import BundleError, load
-from ranklet.runtime.bundles.files import additions_of
+from ranklet.runtime.bundles.files import locate_additions
 from ranklet.runtime.ground.errors import BusyError
 from ranklet.workflows.build import build
 
@@ -107,7 +107,7 @@ def test_what_waits_for_another_program_is_given_up_and_never_written(
                 waiting.result()
     process.close()
     assert len(load(path)) == 1
-    assert not Path(additions_of(path)).exists()
+    assert not Path(locate_additions(path)).exists()
 
 
 def test_what_was_added_is_joined_after_the_answer_and_later_writes_go_first(

@@ -1,12 +1,12 @@
 from ranklet.runtime import Hit, Ranking
-from ranklet.runtime.answers.display import Row, marked_html, table
+from ranklet.runtime.answers.display import Row, mark_html, table
 
 HIT = Hit("<1>", 0.5, "A title", "Cats & dogs", 0)
 
 
 def test_marks_are_escaped_and_may_overlap_or_end_past_the_text() -> None:
-    assert marked_html("a<b c", [(2, 3), (0, 3), (4, 99)]) == "<mark>a&lt;b</mark> <mark>c</mark>"
-    assert marked_html("abc", []) == "abc"
+    assert mark_html("a<b c", [(2, 3), (0, 3), (4, 99)]) == "<mark>a&lt;b</mark> <mark>c</mark>"
+    assert mark_html("abc", []) == "abc"
 
 
 def test_a_table_has_title_and_text_with_their_marks() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ranklet.runtime.bundles.additions import Addition, Additions
-from ranklet.runtime.bundles.manifest import sealed
+from ranklet.runtime.bundles.manifest import seal_manifest
 from ranklet.runtime.ground.errors import BundleError
 
 LISTED = Additions("0" * 64, 7, 3, (Addition("000003-0a.zip", 9, "1" * 64),), ((0, 2), ()))
@@ -26,7 +26,7 @@ def test_a_list_is_read_as_it_was_written() -> None:
     ],
 )  # fmt: skip
 def test_a_damaged_list_is_refused(wrong: dict[str, Any]) -> None:
-    text = sealed({**json.loads(LISTED.to_json()), **wrong})
+    text = seal_manifest({**json.loads(LISTED.to_json()), **wrong})
     with pytest.raises(BundleError, match=r"list is damaged: .*ranklet verify"):
         Additions.from_json(text.encode(), "list")
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ranklet.runtime.bundles.manifest import Manifest, sealed
+from ranklet.runtime.bundles.manifest import Manifest, seal_manifest
 from ranklet.runtime.ground.errors import BundleError
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ WRONG: dict[str, list[Any]] = {
 
 
 def text(**changes: Any) -> str:
-    return sealed(RIGHT | changes)
+    return seal_manifest(RIGHT | changes)
 
 
 def test_the_manifest_of_a_real_bundle_reads_back(built: "Built") -> None:
@@ -116,7 +116,7 @@ def test_bytes_are_read_too_and_unknown_keys_are_ignored() -> None:
 
 @pytest.mark.parametrize("key", WRONG)
 def test_a_missing_key_is_refused(key: str) -> None:
-    raw = sealed({name: value for name, value in RIGHT.items() if name != key})
+    raw = seal_manifest({name: value for name, value in RIGHT.items() if name != key})
     if key == "sha256":
         raw = json.dumps({name: value for name, value in RIGHT.items() if name != key})
     with pytest.raises(BundleError, match=f"'{key}' is missing; it must be"):
@@ -126,7 +126,7 @@ def test_a_missing_key_is_refused(key: str) -> None:
 def test_only_a_bundle_with_documents_says_how_they_are_split() -> None:
     assert "splitting" not in json.loads(Manifest.from_json(text(documents=0)).to_json())
     rankers = {name: value for name, value in RIGHT.items() if name != "splitting"}
-    assert Manifest.from_json(sealed(rankers | {"documents": 0})).splitting == (0, 0)
+    assert Manifest.from_json(seal_manifest(rankers | {"documents": 0})).splitting == (0, 0)
 
 
 def test_every_key_is_tried() -> None:
@@ -175,7 +175,7 @@ def test_the_digest_covers_every_byte_but_itself() -> None:
     digest = manifest.sha256
     assert raw.count(digest) == 1
     assert sha256(raw.replace(digest, "0" * 64).encode()).hexdigest() == digest
-    assert sealed(json.loads(raw)) == raw
+    assert seal_manifest(json.loads(raw)) == raw
     with pytest.raises(BundleError, match="changed after export, because its sha256 differs"):
         Manifest.from_json(raw).compare(raw.replace('"stem"', '"step"'))
 

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ranklet.runtime.call.mask import checked_mask
+from ranklet.runtime.call.mask import check_mask
 from ranklet.runtime.ground.errors import InputError
 
 
@@ -21,12 +21,12 @@ from ranklet.runtime.ground.errors import InputError
 )
 def test_a_wrong_mask_is_refused_with_what_to_pass(wrong: Any, named: str) -> None:
     with pytest.raises(InputError, match=rf"{named}; pass a numpy array of bool of shape \(3,\)"):
-        checked_mask(wrong, 3)
+        check_mask(wrong, 3)
 
 
 def test_a_mask_of_all_documents_is_none() -> None:
-    assert checked_mask(None, 3) is None
-    assert checked_mask(np.ones(3, bool), 3) is None
-    assert checked_mask(np.ones(0, bool), 0) is None
+    assert check_mask(None, 3) is None
+    assert check_mask(np.ones(3, bool), 3) is None
+    assert check_mask(np.ones(0, bool), 0) is None
     none = np.zeros(3, bool)
-    assert checked_mask(none, 3) is none
+    assert check_mask(none, 3) is none

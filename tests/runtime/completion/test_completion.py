@@ -70,7 +70,7 @@ def edits(one: str, other: str) -> int:
     return table[-1][-1]
 
 
-def words_of(row: Row) -> list[str]:
+def list_words(row: Row) -> list[str]:
     return f"{row['title']} {row['text']}".lower().split()
 
 
@@ -89,8 +89,8 @@ def completions(seen: Seen, typed: str, k: int) -> list[Completion]:
         titles = best(Counter(row["title"] for row in seen.visible), "title", wholes)
         authors = best(Counter(row["author"] for row in seen.visible), "author", wholes)
         tags = best(Counter(t for row in seen.visible for t in set(row["tags"])), "tags", wholes)
-        frequent = Counter(each for row in seen.stored for each in set(words_of(row)))
-        there = {each for row in seen.visible for each in words_of(row)} - {last}
+        frequent = Counter(each for row in seen.stored for each in set(list_words(row)))
+        there = {each for row in seen.visible for each in list_words(row)} - {last}
         own = [each for each in there if _begins(each, lasts)]
         own.sort(key=lambda each: (-frequent[each], each))
         head = typed[: len(typed) - len(last)]
@@ -110,8 +110,8 @@ def _begins(text: str, beginnings: set[str]) -> bool:
 
 def suggested(seen: Seen, query: str) -> str | None:
     """Return what `Ranking.suggestion` should be."""
-    counts = Counter(chain.from_iterable(map(words_of, seen.stored)))
-    there = set(chain.from_iterable(map(words_of, seen.visible)))
+    counts = Counter(chain.from_iterable(map(list_words, seen.stored)))
+    there = set(chain.from_iterable(map(list_words, seen.visible)))
     better = []
     for each in query.split():
         best = each

@@ -58,7 +58,9 @@ def test_products_are_those_of_the_stored_vectors(count: int, form: str) -> None
     stored, query = StoredVectors.of(vectors(count), form), vectors(1)[0]
     expected = stored.floats(slice(None)).astype(np.float64) @ query
     np.testing.assert_allclose(stored.products(query), expected, atol=1e-6)
-    np.testing.assert_allclose(stored.products_of(np.arange(count), query), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        stored.multiply_vectors(np.arange(count), query), expected, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("form", ["float16", "int8"])

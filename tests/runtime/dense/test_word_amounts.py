@@ -10,7 +10,7 @@ from ranklet.runtime.text.tokenizing import TextToken
 CLS, SEP = (TextToken(0, 0, 0, name, special=True) for name in ("[CLS]", "[SEP]"))
 
 
-def tokens_of(text: str, size: int = 99) -> list[TextToken]:
+def tokenize_texts(text: str, size: int = 99) -> list[TextToken]:
     """Return the tokens of a text, at most `size` characters each, between special ones."""
     tokens, at = [CLS], 0
     for word in text.split(" "):
@@ -23,7 +23,7 @@ def tokens_of(text: str, size: int = 99) -> list[TextToken]:
 
 
 def explained(text: str, amounts: list[float], size: int = 99) -> Explanation:
-    found = explain_words("cosine", "rankers/x", text, tokens_of(text, size), amounts)
+    found = explain_words("cosine", "rankers/x", text, tokenize_texts(text, size), amounts)
     assert found.value == pytest.approx(sum(amounts))
     check_sums(found)
     return found
@@ -62,7 +62,7 @@ def test_an_empty_text_has_only_special_tokens() -> None:
 
 def test_a_prompt_is_a_part_and_no_piece_of_the_text() -> None:
     prompt = TextToken(1, -7, -1, "query:", special=False)
-    tokens = [CLS, prompt, *tokens_of("chart graph")[1:]]
+    tokens = [CLS, prompt, *tokenize_texts("chart graph")[1:]]
     found = explain_words("dot", "rankers/x", "chart graph", tokens, [0.1, 0.2, 0.5, 0.1, 0.1])
     assert {part.label: part.value for part in found.parts}["the prompt"] == 0.2
     assert [piece for piece, _ in found.pieces] == [0]

@@ -12,7 +12,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.execution.joined_pieces import join_pieces
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 
 QUERY = "oil the squeaking hinges of a sourdough cupboard"
 DOCUMENT = "Squeaking hinges need oil. A cupboard squeaks because of its hinges, not of sourdough."
@@ -47,7 +47,7 @@ def test_words_replace_pieces_and_nothing_else(bundle: Bundle, ranker: str) -> N
     assert {"squeaking", "hinges", "oil"} <= names <= set(QUERY.split())
     analysis = bundle.analysis("wordpieces")
     candidate = TextCandidates([DOCUMENT], analysis)
-    pieces = ranker_of(bundle.files, ranker).explain(QueryContext(QUERY, analysis), candidate)
+    pieces = open_ranker(bundle.files, ranker).explain(QueryContext(QUERY, analysis), candidate)
     assert any("##" in label for label in labels(pieces))  # the tokenizer splits some words
     before, after = (by_character(each, DOCUMENT, bundle) for each in (pieces, joined))
     for at in before.keys() | after.keys():

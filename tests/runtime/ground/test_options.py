@@ -6,11 +6,11 @@ import pytest
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.options import (
     Checked,
-    allowed_values,
     integer,
+    list_allowed,
+    list_options,
     number,
     one_of,
-    options_of,
     place,
     read_from,
     switch,
@@ -79,11 +79,11 @@ def test_allowed_values_are_accepted() -> None:
 
 
 def test_allowed_texts_are_listed_by_name() -> None:
-    assert allowed_values(Changed()) == {"word": ("c", "d")}
+    assert list_allowed(Changed()) == {"word": ("c", "d")}
 
 
 def test_a_subclass_gives_other_defaults_or_another_meaning() -> None:
-    found = {".".join(each.path): each for each in options_of(Changed())}
+    found = {".".join(each.path): each for each in list_options(Changed())}
     assert (found["count"].default, found["count"].group) == (5, Base)
     assert found["count"].option.about == "how many"
     assert (found["word"].default, found["word"].group) == ("c", Changed)

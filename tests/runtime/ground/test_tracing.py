@@ -68,7 +68,7 @@ def test_the_span_of_a_fault_of_the_server_has_failed(
     status: int, failed: bool, spans: Any
 ) -> None:
     with tracing.request_span("POST /rank", {}) as span:
-        tracing.end_of(span, status)
+        tracing.trace_end(span, status)
     (found,) = spans.get_finished_spans()
     assert found.attributes["http.response.status_code"] == status
     assert (found.status.status_code.name == "ERROR") == failed

@@ -21,7 +21,7 @@ from ranklet.corpus.updating.merge import merge
 from ranklet.corpus.updating.update import update
 from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.bundles.manifest import MANIFEST, sealed
+from ranklet.runtime.bundles.manifest import MANIFEST, seal_manifest
 from ranklet.runtime.ground.errors import InputError
 from ranklet.workflows.build import build
 
@@ -34,7 +34,7 @@ K1, B = 0.9, 0.4
 Record = dict[str, Any]
 
 
-def texts_of(record: Record, field: str, titled: bool) -> list[str]:
+def list_searched(record: Record, field: str, titled: bool) -> list[str]:
     """Return the texts of a field of a record; the title is a part of the text or a field."""
     if field == "text":
         return [record["text"]] if titled else [f"{record['title']}\n{record['text']}"]
@@ -43,7 +43,7 @@ def texts_of(record: Record, field: str, titled: bool) -> list[str]:
 
 
 def counted(record: Record, field: str, titled: bool) -> Counter[str]:
-    return Counter(" ".join(texts_of(record, field, titled)).split())
+    return Counter(" ".join(list_searched(record, field, titled)).split())
 
 
 def records(chance: random.Random, count: int, prefix: str) -> list[Record]:
@@ -160,7 +160,7 @@ class Asked:
     def _has(self, record: Record, clause: tuple[str, str]) -> bool:
         field, text = clause
         fields = [field] if field else self._fields
-        texts = [each for name in fields for each in texts_of(record, name, self._titled)]
+        texts = [each for name in fields for each in list_searched(record, name, self._titled)]
         return any(f" {text} " in f" {' '.join(each.split())} " for each in texts)
 
 
@@ -228,7 +228,7 @@ def test_a_ranking_equals_a_plain_computation(tmp_path: Path, seed: int) -> None
         check(ranklet.load(path), Plain(base, added, weights), there, chance)
 
 
-def files_of(path: Path) -> Iterator[tuple[str, bytes]]:
+def list_source_files(path: Path) -> Iterator[tuple[str, bytes]]:
     for each in sorted(path.rglob("*")):
         if each.is_file() and each.name != "manifest.json":
             yield each.relative_to(path).as_posix(), each.read_bytes()
@@ -252,10 +252,10 @@ def test_updates_merges_compaction_and_clusters_make_the_bytes_of_a_build(
     assert main(["compact", str(tmp_path / "live")]) == 0
     build([*one, *two], tmp_path / "shards", engine=RAY, **options)
     assert in_process.given
-    wanted = dict(files_of(tmp_path / "all"))
+    wanted = dict(list_source_files(tmp_path / "all"))
     assert any(name.startswith("rankers/bm25/fields/") for name in wanted)
     for name in ("updated", "merged", "live", "shards"):
-        assert dict(files_of(tmp_path / name)) == wanted, name
+        assert dict(list_source_files(tmp_path / name)) == wanted, name
     assert main(["verify", str(tmp_path / "merged")]) == 0
 
 
@@ -302,6 +302,6 @@ def test_damaged_fields_are_found(
     np.save(path / name, np.array(values, kept.dtype))
     data, manifest = (path / name).read_bytes(), json.loads((path / MANIFEST).read_text())
     manifest["files"][name] = {"bytes": len(data), "sha256": sha256(data).hexdigest()}
-    (path / MANIFEST).write_text(sealed(manifest))
+    (path / MANIFEST).write_text(seal_manifest(manifest))
     assert main(["verify", str(path)]) != 0
     assert message in "".join(capsys.readouterr())

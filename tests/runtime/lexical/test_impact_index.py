@@ -306,7 +306,7 @@ def test_a_mask_leaves_the_ranking_of_the_allowed_documents(
         weights = rng.integers(1, 4, len(terms)).astype(float).tolist()
         k = int(rng.choice([0, 1, 2, 5, 20, index.size, index.size + 5]))
         pairs = zip(terms, weights, strict=True)
-        scaled = [weight * index.scale_of(term) for term, weight in pairs]
+        scaled = [weight * index.term_scale(term) for term, weight in pairs]
         for share in (0, 0.01, 0.1, 0.5, 0.99, 1):
             allowed = rng.random(index.size) < share
             kept = allowed.copy()

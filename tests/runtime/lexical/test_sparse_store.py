@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ranklet.runtime.ground.errors import BundleError
-from ranklet.runtime.lexical.sparse_store import SparseStore, prune, store_of_rows
+from ranklet.runtime.lexical.sparse_store import SparseStore, prune, store_rows
 
 Vectors = list[dict[int, float]]
 
@@ -60,7 +60,7 @@ def test_pruning_keeps_the_largest(seed: int) -> None:
     vectors = rng.normal(0.3, 1, (int(rng.integers(0, 6)), vocabulary)).astype(np.float32)
     rows = prune(vectors, kept)
     assert rows.shape == (len(vectors), 2, min(kept, vocabulary))
-    held = store_of_rows(rows)
+    held = store_rows(rows)
     for at, vector in enumerate(vectors):
         span = slice(held.offsets[at], held.offsets[at + 1])
         found = dict(zip(held.terms[span].tolist(), held.values[span], strict=True))
@@ -69,7 +69,7 @@ def test_pruning_keeps_the_largest(seed: int) -> None:
 
 
 def test_values_that_16_bits_hold_are_kept() -> None:
-    held = store_of_rows(prune(np.array([[65504, 1e-9, 1.0]], np.float32), 3))
+    held = store_rows(prune(np.array([[65504, 1e-9, 1.0]], np.float32), 3))
     assert held.terms.tolist() == [0, 2]  # 10⁻⁹ is nothing in 16 bits
     assert held.values.tolist() == [65504.0, 1.0]
 

@@ -17,7 +17,13 @@ from tests.metadata_rows import FIELDS
 
 from ranklet.runtime import Bundle, BundleError
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.metadata.columns import Metadata, day_at, days_of, microseconds_of, read_date
+from ranklet.runtime.metadata.columns import (
+    Metadata,
+    count_days,
+    count_microseconds,
+    day_at,
+    read_date,
+)
 from ranklet.runtime.rankers.verification import verify
 
 if TYPE_CHECKING:
@@ -139,16 +145,16 @@ def test_hostile_types_are_refused(
 
 @given(st.dates())
 def test_a_day_comes_back(day: date) -> None:
-    assert day_at(days_of(day)) == day
+    assert day_at(count_days(day)) == day
     assert read_date(day.isoformat()) == day
-    assert microseconds_of(day) == days_of(day) * 86_400_000_000
+    assert count_microseconds(day) == count_days(day) * 86_400_000_000
 
 
 def test_time_zones_are_brought_to_utc_and_none_means_utc() -> None:
     noon = datetime(2024, 5, 31, 12, tzinfo=UTC)
     for text in ("2024-05-31T14:00+02:00", "2024-05-31T12:00", "2024-05-31 07:00:00.000-0500"):
         assert read_date(text) == noon
-    assert microseconds_of(noon) - microseconds_of(noon - timedelta(0, 1)) == 1_000_000
+    assert count_microseconds(noon) - count_microseconds(noon - timedelta(0, 1)) == 1_000_000
 
 
 @pytest.mark.parametrize(

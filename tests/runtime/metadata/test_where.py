@@ -15,7 +15,7 @@ from ranklet.runtime.metadata.where import (
     Either,
     Not,
     Test,
-    fields_of,
+    list_fields,
     read_where,
 )
 
@@ -144,4 +144,4 @@ def test_without_metadata_a_filter_says_so() -> None:
 
 def test_the_fields_of_a_filter_are_named() -> None:
     where = {"or": [{"ok": True}, {"not": {"year": 1}}], "name": "a"}
-    assert sorted(fields_of(read_where(where, TYPES))) == ["name", "ok", "year"]
+    assert sorted(list_fields(read_where(where, TYPES))) == ["name", "ok", "year"]

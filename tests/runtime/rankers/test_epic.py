@@ -15,7 +15,7 @@ from tests.kinds import TinyRankers, reranked_by, retrieved_by
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.rankers.epic import EPIC
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.rankers.verification import verify
 
 ALONE, RERANK = retrieved_by("epic"), reranked_by("epic")
@@ -52,7 +52,7 @@ def test_explanations_add_up_and_tell_terms_from_expansion(epic_bundle: Bundle) 
 
 
 def test_an_explanation_names_the_strongest_expansion(epic_bundle: Bundle) -> None:
-    ranker = ranker_of(epic_bundle.files, "epic")
+    ranker = open_ranker(epic_bundle.files, "epic")
     assert isinstance(ranker, EPIC)
     tokenizer = epic_bundle.files.analyzer.tokenizer
     hit = epic_bundle.rank("old stream", k=1, pipeline=ALONE, explain=True)[0]

@@ -20,7 +20,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.ground.errors import BundleError, InputError
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.rankers.dense import Dense
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.rankers.verification import verify
 
 QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
@@ -103,7 +103,7 @@ class Asked(NamedTuple):
 def asked(request: pytest.FixtureRequest, tiny: TinyRankers) -> Asked:
     kind, name = request.param
     files = BundleFiles(tiny.indexed(kind), device="cpu")
-    ranker = ranker_of(files, name)
+    ranker = open_ranker(files, name)
     assert isinstance(ranker, Retriever)
     analysis = files.analyzer.begin()
     return Asked(ranker, [QueryContext(text, analysis) for text in (*QUERIES, "gnorp zork")])

@@ -11,7 +11,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.manifest import Manifest
 from ranklet.runtime.call.deadline import FIRST_SLICE
 from ranklet.runtime.ground.errors import BundleError, InputError
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.rankers.tk import TK
 
 QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter")
@@ -30,7 +30,7 @@ def indexed(tiny: TinyRankers) -> Bundle:
 
 
 def opened(bundle: Bundle) -> TK:
-    found = ranker_of(bundle.files, "tk")
+    found = open_ranker(bundle.files, "tk")
     assert isinstance(found, TK)
     return found
 

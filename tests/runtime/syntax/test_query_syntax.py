@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.syntax.query_syntax import Clause, Query, typed_query
+from ranklet.runtime.syntax.query_syntax import Clause, Query, read_typed_query
 
 PREFIX = "prefixes"
 
@@ -116,16 +116,16 @@ def test_only_phrases_and_exclusions_restrict() -> None:
 
 
 def test_what_is_typed_is_read_as_its_reader_chooses() -> None:
-    assert typed_query('bread -art "rise') == 'bread -art "rise'
-    assert typed_query("bread -art", syntax=True) == Query("bread", excluded=("art",))
-    assert typed_query("bread -art", typos=True) == Query("bread -art", typos=True)
-    assert typed_query("bread -art", syntax=True, typos=True) == Query(
+    assert read_typed_query('bread -art "rise') == 'bread -art "rise'
+    assert read_typed_query("bread -art", syntax=True) == Query("bread", excluded=("art",))
+    assert read_typed_query("bread -art", typos=True) == Query("bread -art", typos=True)
+    assert read_typed_query("bread -art", syntax=True, typos=True) == Query(
         "bread", excluded=("art",), typos=True
     )
     for given, options in [(Query("a"), {"typos": True}), ("a", {"syntax": "yes"})]:
         with pytest.raises(InputError, match=r"says that itself|must be True or False"):
-            typed_query(given, **options)  # type: ignore[arg-type]
-    assert typed_query(" ", typos=True) == " "  # which `Bundle.rank` refuses as any empty text
+            read_typed_query(given, **options)  # type: ignore[arg-type]
+    assert read_typed_query(" ", typos=True) == " "  # which `Bundle.rank` refuses as any empty text
 
 
 def test_parts_are_counted_once() -> None:

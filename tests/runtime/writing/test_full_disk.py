@@ -10,7 +10,7 @@ import pytest
 import ranklet
 from ranklet.corpus.updating.sync import sync
 from ranklet.corpus.updating.writable import WritableBundle
-from ranklet.runtime.bundles.files import additions_of
+from ranklet.runtime.bundles.files import locate_additions
 from ranklet.runtime.ground.errors import BundleError, CollectionError
 
 Write = Callable[[WritableBundle], object]
@@ -83,7 +83,7 @@ def test_a_refused_write_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(CollectionError, match="has not the fields"):
         bundle.add([{"id": "x", "text": "y", "tenant": "b"}], within={"tenant": "a"})
     assert held(tmp_path) == before
-    assert not Path(additions_of(tmp_path / "b")).exists()
+    assert not Path(locate_additions(tmp_path / "b")).exists()
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -93,7 +93,7 @@ def test_what_killed_writers_left_goes_before_anything_is_written(
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "new.txt").write_text("a new text")
     bundle = made(tmp_path)
-    folder = Path(additions_of(bundle.path))
+    folder = Path(locate_additions(bundle.path))
     strays = [folder / name for name in ("000003-0a.zip", ".list.json.0b.partial", "000009.json")]
     for each in strays:
         each.write_bytes(bytes(1000))

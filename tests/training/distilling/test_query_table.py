@@ -10,7 +10,7 @@ SIZE, DIMENSION = 40, 12
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def texts_of(rows: Array, count: int) -> tuple[list[list[int]], Array]:
+def list_searched(rows: Array, count: int) -> tuple[list[list[int]], Array]:
     """Return token ids and what a table says of them."""
     draw = np.random.default_rng(3)
     tokens = [draw.integers(1, SIZE, draw.integers(1, 6)).tolist() for _ in range(count)]
@@ -20,7 +20,7 @@ def texts_of(rows: Array, count: int) -> tuple[list[list[int]], Array]:
 
 def test_what_a_table_says_is_learned_by_another() -> None:
     draw = np.random.default_rng(0)
-    tokens, vectors = texts_of(draw.normal(size=(SIZE, DIMENSION)), 3000)
+    tokens, vectors = list_searched(draw.normal(size=(SIZE, DIMENSION)), 3000)
     begin = draw.normal(size=(SIZE, DIMENSION)).astype(np.float32)
     before, rounds = begin.copy(), list[tuple[int, float]]()
     rows, cosine = learn(tokens, vectors, begin, lambda *each: rounds.append(each))
@@ -38,7 +38,7 @@ def test_what_a_table_says_is_learned_by_another() -> None:
 
 def test_the_steps_of_conjugate_gradients_solve_least_squares() -> None:
     draw = np.random.default_rng(1)
-    tokens, vectors = texts_of(draw.normal(size=(SIZE, DIMENSION)), 4)
+    tokens, vectors = list_searched(draw.normal(size=(SIZE, DIMENSION)), 4)
     begin = draw.normal(size=(SIZE, DIMENSION)).astype(np.float32)
     rows, cosine = learn(tokens, vectors, begin)
     assert cosine == 0  # of so few texts none is held back

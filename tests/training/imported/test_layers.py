@@ -6,7 +6,7 @@ import pytest
 from torch import nn
 
 from ranklet.runtime.ground.errors import ModelFolderError
-from ranklet.training.imported.layers import activation_of
+from ranklet.training.imported.layers import name_activation
 
 
 class Tanh(nn.Tanh):
@@ -14,7 +14,7 @@ class Tanh(nn.Tanh):
 
 
 def test_other_functions_are_refused() -> None:
-    assert activation_of(nn.Identity(), Path("c"), ("identity", "tanh")) == "identity"
+    assert name_activation(nn.Identity(), Path("c"), ("identity", "tanh")) == "identity"
     for function in (nn.ReLU(), Tanh()):
         with pytest.raises(ModelFolderError, match=r"supported are Identity, Tanh of torch\.nn"):
-            activation_of(function, Path("c"), ("identity", "tanh"))
+            name_activation(function, Path("c"), ("identity", "tanh"))

@@ -13,7 +13,13 @@ from ranklet.runtime import load
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.pipelines.relevance import SHIPPED, chances
 from ranklet.workflows.build import build
-from ranklet.workflows.learn.calibrate import calibrate, error_of, examples_of, folds_of, refit
+from ranklet.workflows.learn.calibrate import (
+    calibrate,
+    cut_folds,
+    gather_examples,
+    refit,
+    take_error,
+)
 
 QUERIES = 80
 
@@ -70,7 +76,7 @@ def test_half_of_the_queries_have_no_answer(bundle: Path) -> None:
     answered = [JudgedQuery(f"q{n}", each[n]["text"], {f"d{n}": 1}) for n in range(30)]
     none = [JudgedQuery(f"n{n}", each[n]["text"], {}) for n in range(30, 90)]
     for queries, share in ((answered, 0.5), (answered + none[:10], 0.5), (answered + none, 1 / 3)):
-        found = examples_of(opened, queries)
+        found = gather_examples(opened, queries)
         counted = np.bincount(found.query[found.best], found.weights[found.best])
         assert counted.tolist() == [1] * len(queries)
         right = (found.best & (found.relevant == 1)) @ found.weights
@@ -79,11 +85,11 @@ def test_half_of_the_queries_have_no_answer(bundle: Path) -> None:
 
 def test_queries_that_share_documents_are_in_one_fold() -> None:
     queries = [JudgedQuery(f"q{n}", "x", {f"d{n // 4}": 1} if n < 60 else {}) for n in range(90)]
-    folds = folds_of(queries)
+    folds = cut_folds(queries)
     assert np.bincount(folds).max() - np.bincount(folds).min() <= 4
     assert all(len(set(folds[n : n + 4].tolist())) == 1 for n in range(0, 60, 4))
     with pytest.raises(InputError, match="share relevant documents"):
-        folds_of([JudgedQuery(f"q{n}", "x", {"d": 1}) for n in range(60)])
+        cut_folds([JudgedQuery(f"q{n}", "x", {"d": 1}) for n in range(60)])
 
 
 def test_the_error_is_true_of_other_queries_of_which_half_have_no_answer(bundle: Path) -> None:
@@ -92,9 +98,12 @@ def test_the_error_is_true_of_other_queries_of_which_half_have_no_answer(bundle:
         JudgedQuery(f"q{n}", " ".join(rng.choice(one["text"].split(), 3)), {one["id"]: 1})
         for n, one in enumerate(each)
     ]
-    found, kept = refit(opened, queries[::3]), examples_of(opened, queries[1::3] + queries[2::3])
+    found, kept = (
+        refit(opened, queries[::3]),
+        gather_examples(opened, queries[1::3] + queries[2::3]),
+    )
     before, after = (
-        error_of(kept, chances(kept.numbers, weights))
+        take_error(kept, chances(kept.numbers, weights))
         for weights in (SHIPPED[("words",)], found.calibration.weights)
     )
     assert after < before

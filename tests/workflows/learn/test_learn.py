@@ -260,7 +260,7 @@ def test_a_table_in_place_of_a_network_is_kept_where_it_gains(
             rows[tokenizer.token_to_id(name)] = floats[having].mean(0) - floats.mean(0)
         return Taught(rows, 1, 1.0, 0.0)
 
-    monkeypatch.setattr(writing, "learned_table", told)
+    monkeypatch.setattr(writing, "learn_table", told)
     # As it is of an imported model, which has not learned from these queries.
     monkeypatch.setattr(choosing, "trained_rankers", lambda _: [])
     options = LearnOptions(network=False, training=False)

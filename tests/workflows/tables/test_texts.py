@@ -7,7 +7,7 @@ import pytest
 from tokenizers import Tokenizer
 from tokenizers.models import Unigram, WordPiece
 
-from ranklet.workflows.tables.texts import MOST_WORDS, phrase, random_texts, short_texts, words_of
+from ranklet.workflows.tables.texts import MOST_WORDS, list_words, phrase, random_texts, short_texts
 
 
 def word_pieces() -> Tokenizer:
@@ -18,14 +18,14 @@ def word_pieces() -> Tokenizer:
 
 
 def test_words_and_pieces_are_told_by_their_spelling() -> None:
-    assert words_of(word_pieces()) == (["the", "dough", "bread"], ["s", "ing"])
+    assert list_words(word_pieces()) == (["the", "dough", "bread"], ["s", "ing"])
     scores = {"▁the": -1.0, "s": -2.0, "▁": -2.5, "▁teig": -3.0, "粉": -4.0}
     unigram = Tokenizer(Unigram([*scores.items()]))
-    assert words_of(unigram) == (["the", "teig"], ["s", "粉"])
+    assert list_words(unigram) == (["the", "teig"], ["s", "粉"])
 
 
 def test_random_texts_are_always_the_same_and_short() -> None:
-    words = words_of(word_pieces())
+    words = list_words(word_pieces())
     texts = list(islice(random_texts(words), 300))
     assert texts == list(islice(random_texts(words), 300))
     lengths = {len(text.split()) for text in texts}

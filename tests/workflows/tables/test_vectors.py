@@ -17,13 +17,13 @@ from ranklet.export.rankers.dense.query_table import TABLES
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.dense import Dense, DenseEncoder
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.rankers.verification import verify
 from ranklet.workflows.tables import agreement as agreement_module
 from ranklet.workflows.tables import learning
 from ranklet.workflows.tables.agreement import Agreement, agreement, say_agreement
 from ranklet.workflows.tables.checkpoints import write_table
-from ranklet.workflows.tables.learning import learned_table
+from ranklet.workflows.tables.learning import learn_table
 from ranklet.workflows.tables.options import QUERIES, QueryOptions
 from ranklet.workflows.tables.vectors import with_query_tables
 
@@ -58,14 +58,14 @@ def test_documents_keep_the_network_and_queries_have_a_table(tiny: TinyRankers) 
 
 def test_a_table_is_learned_once(tiny: TinyRankers, monkeypatch: pytest.MonkeyPatch) -> None:
     teacher = TABLES.teacher(BundleFiles(rankers_with_network(tiny)), "dense")
-    first = learned_table(teacher, [], MINUTES)
+    first = learn_table(teacher, [], MINUTES)
     mute = teacher._replace(encode=lambda _: pytest.fail("it learns again"))
-    again = learned_table(mute, [], MINUTES)
+    again = learn_table(mute, [], MINUTES)
     np.testing.assert_allclose(first.rows, again.rows, rtol=1e-3, atol=1e-6)
     assert (first.cosine, first.texts, first.seconds) == (again.cosine, again.texts, again.seconds)
     other = teacher._replace(digest="another network")
     monkeypatch.setattr(learning, "_of_model", lambda *_: first)
-    assert learned_table(other, [], MINUTES) is first
+    assert learn_table(other, [], MINUTES) is first
 
 
 def test_what_has_no_network_for_queries_is_refused(tiny: TinyRankers, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_the_first_documents_are_compared_with_the_networks(
     say_agreement(bundle)
     told = f"{found.table:.0%} of the table's first ten are the network's"
     assert told in capsys.readouterr().out
-    ranker = ranker_of(bundle.files, "dense")
+    ranker = open_ranker(bundle.files, "dense")
     assert isinstance(ranker, Dense)
     same = {"_queries": ranker.encoder.encoder}
     with patch.dict(vars(ranker.encoder), same):
@@ -113,7 +113,7 @@ def test_a_models_folder_with_a_table_is_a_model(tiny: TinyRankers, tmp_path: Pa
     assert json.loads((folder / "ranklet.json").read_text())["settings"]["encoder"] == "query_table"
     texts = [f"{each.title} {each.text}" for each in tiny.data.collection.documents()]
     bundle = ranklet.build(texts, tmp_path / "b", models=[folder])
-    encoder = ranker_of(bundle.files, "model")
+    encoder = open_ranker(bundle.files, "model")
     assert isinstance(encoder, Dense)
     assert encoder.provider == ""
     assert bundle.rank("quiet stream")

@@ -19,7 +19,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.learning.options import plain_options
-from ranklet.training.outcome import Lists, comparison_of, counts
+from ranklet.training.outcome import Lists, counts, describe_comparison
 from ranklet.training.rankers.bm25.options import Options
 
 ROUNDS = 2  # in which each field is weighed, because weights depend on each other
@@ -67,7 +67,7 @@ def train(
         "bm25",
         tuned,
         tokenizer=tokenizer if field == "wordpieces" else None,
-        **analysed.words_of(field),
+        **analysed.list_words(field),
         training={
             "measure": options.measure,
             **counts(len(analysed.documents), queries, []),
@@ -75,7 +75,7 @@ def train(
             "best": value,
             "options": plain_options(options),
             **({"fields": dict(tuned.fields)} if tuned.fields else {}),
-            "comparison": comparison_of(lists, None, value, baseline="untuned BM25"),
+            "comparison": describe_comparison(lists, None, value, baseline="untuned BM25"),
             # The untuned settings may be the best, and then there is nothing to warn of.
             "warning": WORSE if value < values[start] else "",
             "grid": [

@@ -18,12 +18,12 @@ from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.layers import linear_layer
 from ranklet.training.imported.original import (
     ReadTransformer,
+    class_names,
     largest_difference,
     load_original,
-    names_of,
 )
-from ranklet.training.imported.sentence_settings import prompts_of
-from ranklet.training.learning.weights import weights_of
+from ranklet.training.imported.sentence_settings import choose_prompts
+from ranklet.training.learning.weights import take_weights
 from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork
 from ranklet.training.rankers.colbert.training import load
 
@@ -41,7 +41,7 @@ def import_model(folder: ModelFolder) -> Checkpoint:
         ModelFolderError: the folder cannot be used.
     """
     model = load_original("MultiVectorEncoder", folder.path)
-    names, first = names_of(model), model[0]
+    names, first = class_names(model), model[0]
     own = [name for name in names if name != MASK]
     heads = [module for module in model if type(module).__name__ == DENSE]
     plain = [TRANSFORMER, *[DENSE] * len(heads)]
@@ -61,7 +61,7 @@ def import_model(folder: ModelFolder) -> Checkpoint:
         raise ModelFolderError(
             f"{str(folder.path)!r} expands queries by {expansion['strategy']!r}; supported is fixed"
         )
-    prompts = prompts_of(model.prompts)
+    prompts = choose_prompts(model.prompts)
     settings = ColBERTSettings(
         min(expansion.get("length") or query, read.longest),
         document,
@@ -85,7 +85,7 @@ def import_model(folder: ModelFolder) -> Checkpoint:
         tokenizer=read.tokenizer,
         training={"imported": folder.name},
         network={**read.config, LAYERS: layers},
-        weights=weights_of(network),
+        weights=take_weights(network),
     )
 
 

@@ -19,7 +19,7 @@ from ranklet.runtime.rankers.conformer_kernel.settings import EPSILON, Conformer
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.authors import own_name, read_length
 from ranklet.training.imported.folder import CONFIG, WEIGHTS, ModelFolder, read_arrays
-from ranklet.training.learning.weights import weights_of
+from ranklet.training.learning.weights import take_weights
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel
 from ranklet.training.rankers.conformer_kernel.sizes import Network
 
@@ -101,7 +101,7 @@ def import_model(folder: ModelFolder) -> Checkpoint:
         tokens=words,
         training={"imported": folder.name},
         network={"architectures": [type(model).__name__], **asdict(network)},
-        weights=weights_of(model),
+        weights=take_weights(model),
     )
 
 

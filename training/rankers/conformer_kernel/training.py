@@ -22,11 +22,11 @@ from ranklet.corpus.progress import EVALUATING, progress
 from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.distilling.margins import margins_of
+from ranklet.training.distilling.margins import read_margins
 from ranklet.training.distilling.taught import read_taught
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
-from ranklet.training.learning.weights import check_kind, load_trained, weights_of
+from ranklet.training.learning.weights import check_kind, load_trained, take_weights
 from ranklet.training.outcome import counts
 from ranklet.training.rankers.conformer_kernel import layers
 from ranklet.training.rankers.conformer_kernel.network import ConformerKernel, Pairs, TermModel
@@ -85,7 +85,7 @@ def train_on_terms(
         network = asdict(model.network)
         learnable = reader.with_terms(queries)
         taught_queries = read_taught(options, collection, learnable)
-        margins = margins_of(taught_queries, options)
+        margins = read_margins(taught_queries, options)
         pairs = TermPairs(analysed, queries, retriever, reader, options, taught_queries)
         lists = CandidateLists(analysed, dev, retriever, seed=options.seed)
         _warn_of_long_documents(model, int(reader.lengths.max(initial=0)))
@@ -123,9 +123,9 @@ def train_on_terms(
         training={**counts(len(analysed.documents), queries, dev), **finished.report},
         curve=finished.curve,
         network={"architectures": [type(model).__name__], **network},
-        weights=weights_of(model),
+        weights=take_weights(model),
         probes=draw_probes(analysed.listed(), dev, titles=options.titles),
-        **analysed.words_of(settings.field, bm25.field),
+        **analysed.list_words(settings.field, bm25.field),
     )
 
 

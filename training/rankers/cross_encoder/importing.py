@@ -22,8 +22,13 @@ from ranklet.runtime.text.pairing import (
 from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import ModelFolder
-from ranklet.training.imported.layers import activation_of
-from ranklet.training.imported.original import ReadTransformer, load_original, names_of, shortened
+from ranklet.training.imported.layers import name_activation
+from ranklet.training.imported.original import (
+    ReadTransformer,
+    class_names,
+    load_original,
+    shortened,
+)
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.backbone import takes_token_types
 from ranklet.training.rankers.cross_encoder.classifier import (
@@ -68,7 +73,7 @@ def import_model(
         InputError: there is no such label.
     """
     model = load_original("CrossEncoder", folder.path)
-    names, prompt = names_of(model), model.prompts.get(model.default_prompt_name)
+    names, prompt = class_names(model), model.prompts.get(model.default_prompt_name)
     if names != ["Transformer"] or prompt:
         raise ModelFolderError(
             f"{str(folder.path)!r} has the modules {', '.join(names)} and the prompt {prompt!r:.60}"
@@ -78,7 +83,7 @@ def import_model(
     network, tokenizer, marks = read.network, read.tokenizer, marking or "none"
     labels = {int(number): str(name) for number, name in read.config["id2label"].items()}
     number = choose_label(folder, labels, label)
-    activation = activation_of(model.activation_fn, folder.path, FUNCTIONS)
+    activation = name_activation(model.activation_fn, folder.path, FUNCTIONS)
     if len(labels) == 2 and activation == "identity":  # one logit of two says nothing alone
         activation = "softmax"
     if added_tokens(marks):

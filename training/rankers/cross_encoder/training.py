@@ -24,12 +24,12 @@ from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
 from ranklet.runtime.text.pairing import Pair, Pairing, pair_inputs
 from ranklet.training.checkpoint import RANKLET, Checkpoint
-from ranklet.training.distilling.margins import margins_of
+from ranklet.training.distilling.margins import read_margins
 from ranklet.training.distilling.taught import read_taught
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import listwise_loss, margin_loss, pointwise_loss
-from ranklet.training.learning.weights import check_kind, load_trained, load_weights, weights_of
+from ranklet.training.learning.weights import check_kind, load_trained, load_weights, take_weights
 from ranklet.training.outcome import counts
 from ranklet.training.pretrained.backbone import Backbone
 from ranklet.training.pretrained.start import load_network, load_start
@@ -77,7 +77,7 @@ def train(
     )  # fmt: skip
     retriever = analysed.bm25(options.bm25)
     taught_queries = read_taught(options, collection, queries)
-    margins = margins_of(taught_queries, options)
+    margins = read_margins(taught_queries, options)
     pairs = CrossPairs(analysed, queries, retriever, options, pairing, taught_queries)
     lists = CandidateLists(analysed, dev, retriever, seed=options.seed)
     measured = dev_pairs(lists, analysed, pairing)
@@ -119,7 +119,7 @@ def train(
         training={**counts(len(analysed.documents), queries, dev), **learned.report},
         curve=learned.curve,
         network={**backbone.config_json(), HEAD_LAYERS: read},
-        weights=weights_of(model),
+        weights=take_weights(model),
         probes=draw_probes(analysed.listed(), dev, titles=options.titles),
     )
 

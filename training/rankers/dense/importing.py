@@ -20,22 +20,22 @@ from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.layers import LAYERS, linear_layer
 from ranklet.training.imported.original import (
     ReadTransformer,
+    class_names,
     largest_difference,
     load_original,
     modules_by_role,
-    names_of,
 )
 from ranklet.training.imported.sentence_settings import (
     Prompts,
-    chosen_prompts,
-    dimension_of,
-    prompts_of,
-    similarity_of,
+    choose_prompts,
+    pick_prompts,
+    read_dimension,
+    read_similarity,
 )
-from ranklet.training.learning.weights import load_weights, weights_of
+from ranklet.training.learning.weights import load_weights, take_weights
 from ranklet.training.pretrained.backbone import new_model
 from ranklet.training.rankers.dense.network import DenseNetwork
-from ranklet.training.rankers.dense.static import STATIC, import_modules, table_of
+from ranklet.training.rankers.dense.static import STATIC, import_modules, make_table
 
 # sentence-transformers' names of poolings, and ours.
 _POOLINGS = {
@@ -62,7 +62,7 @@ def import_backbone(folder: Path) -> Checkpoint | None:
         described = ModelFolder(folder)
         model = load_original("SentenceTransformer", folder)
         return _imported(
-            described, modules_by_role(model, folder)[1], prompts_of(described.prompts)
+            described, modules_by_role(model, folder)[1], choose_prompts(described.prompts)
         )
     checkpoint = read_checkpoint(folder)
     return checkpoint if isinstance(checkpoint.settings, DenseSettings) else None
@@ -89,13 +89,13 @@ def import_model(
         ModelFolderError: the folder cannot be used.
         InputError: the vectors are shorter than the dimension.
     """
-    prompts = chosen_prompts(folder, query_prompt, document_prompt)
+    prompts = pick_prompts(folder, query_prompt, document_prompt)
     model = load_original("SentenceTransformer", folder.path)
     of_queries, of_documents = modules_by_role(model, folder.path)
     documents = _imported(folder, of_documents, prompts, dimension)
     if of_queries == of_documents:
         return documents
-    static = names_of(of_queries)[0] == STATIC
+    static = class_names(of_queries)[0] == STATIC
     importing = import_modules if static else _imported
     queries = importing(folder, of_queries, prompts, dimension)
     lengths, ways = (
@@ -118,7 +118,7 @@ def _imported(
 ) -> Checkpoint:
     """Return the encoder that some modules of a folder are; see `import_model`."""
     modules = [each for each in modules if type(each).__name__ != IGNORED]
-    names = names_of(modules)
+    names = class_names(modules)
     first_normalised = names.index(NORMALIZE) if NORMALIZE in names else len(names)
     if names[:2] != ["Transformer", "Pooling"] or (
         not {*names[2:first_normalised]} <= {DENSE, NORM} or {*names[first_normalised + 1 :]}
@@ -151,9 +151,9 @@ def _imported(
     sizes = [first.get_embedding_dimension(), *(each["out"] for each in layers if "out" in each)]
     settings = DenseSettings(
         *read.limits,
-        dimension_of(folder, dimension, sizes[-1]),
+        read_dimension(folder, dimension, sizes[-1]),
         pooling=_POOLINGS[mode],
-        similarity="cosine" if NORMALIZE in names else similarity_of(folder),
+        similarity="cosine" if NORMALIZE in names else read_similarity(folder),
         query_prompt=prompts.query,
         document_prompt=prompts.document,
     )
@@ -173,7 +173,7 @@ def _imported(
         tokenizer=read.tokenizer,
         training={"imported": folder.name},
         network={**read.config, LAYERS: layers},
-        weights=weights_of(network),
+        weights=take_weights(network),
     )
 
 
@@ -185,7 +185,7 @@ def difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]
         part = checkpoint.queries or checkpoint if role == "query" else checkpoint
         if not part.weights:  # a table
             prompted = [settings.query_prompt + text for text in texts]
-            yield from table_of(part).encode(prompted, settings.max_query_tokens, 0).vectors
+            yield from make_table(part).encode(prompted, settings.max_query_tokens, 0).vectors
             return
         network = DenseNetwork(
             new_model(part.network, "eager", segments=False), part.settings, part.network[LAYERS]

@@ -12,12 +12,12 @@ from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import DenseEncoder, DenseSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import ModelFolder, read_arrays, read_json
-from ranklet.training.imported.original import largest_difference, load_original, names_of
+from ranklet.training.imported.original import class_names, largest_difference, load_original
 from ranklet.training.imported.sentence_settings import (
     Prompts,
-    dimension_of,
-    prompts_of,
-    similarity_of,
+    choose_prompts,
+    read_dimension,
+    read_similarity,
 )
 from ranklet.training.imported.tokenizer import plain_tokenizer
 
@@ -60,13 +60,16 @@ def import_model(folder: ModelFolder, *, dimension: int | None = None) -> Checkp
         unknown = _unknown(tokenizer)
         if unknown is not None:
             table[unknown] = 0
-    kept, prompts = dimension_of(folder, dimension, table.shape[1]), prompts_of(folder.prompts)
+    kept, prompts = (
+        read_dimension(folder, dimension, table.shape[1]),
+        choose_prompts(folder.prompts),
+    )
     settings = DenseSettings(
         longest,
         longest,
         kept,
         encoder="table",
-        similarity="cosine" if others or first is None else similarity_of(folder),
+        similarity="cosine" if others or first is None else read_similarity(folder),
         query_prompt=prompts.query,
         document_prompt=prompts.document,
     )
@@ -87,19 +90,19 @@ def import_modules(
     Raises:
         ModelFolderError: other modules follow, or the tokenizer has more tokens.
     """
-    others = [name for name in names_of(modules)[1:] if name not in IGNORED]
+    others = [name for name in class_names(modules)[1:] if name not in IGNORED]
     if others not in ([], ["Normalize"]):
         raise ModelFolderError(
-            f"{str(folder.path)!r} encodes queries by {', '.join(names_of(modules))}; supported is "
-            f"{STATIC}, alone or with Normalize"
+            f"{str(folder.path)!r} encodes queries by {', '.join(class_names(modules))}; supported "
+            f"is {STATIC}, alone or with Normalize"
         )
     tokenizer, table = modules[0].tokenizer, modules[0].embedding.weight.detach().numpy()
     longest = int((tokenizer.truncation or {}).get("max_length", NO_LIMIT))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     _check_rows(folder.path, tokenizer, table)
-    kept = dimension_of(folder, dimension, table.shape[1])
-    similarity = "cosine" if others else similarity_of(folder)
+    kept = read_dimension(folder, dimension, table.shape[1])
+    similarity = "cosine" if others else read_similarity(folder)
     settings = DenseSettings(
         longest, longest, kept, encoder="table", similarity=similarity, query_prompt=prompts.query
     )
@@ -107,7 +110,7 @@ def import_modules(
     return Checkpoint("dense", settings, arrays=arrays, tokenizer=tokenizer)
 
 
-def table_of(checkpoint: Checkpoint) -> TokenTable:
+def make_table(checkpoint: Checkpoint) -> TokenTable:
     """Return what a checkpoint of static embeddings encodes texts by."""
     normalise = checkpoint.settings.similarity == "cosine"
     return TokenTable(checkpoint.arrays[TABLE], checkpoint.need_tokenizer(), normalise=normalise)
@@ -148,7 +151,7 @@ def token_vectors(place: "Path", arrays: Mapping[str, NDArray[Any]]) -> NDArray[
 def difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
     """Return the largest difference from sentence-transformers' own vectors."""
     settings: DenseSettings = checkpoint.settings
-    encoder = DenseEncoder(settings, table_of(checkpoint))
+    encoder = DenseEncoder(settings, make_table(checkpoint))
     encode = {"query": encoder.encode_queries, "document": encoder.encode_documents}
     load = partial(load_original, "SentenceTransformer", folder.path)
     return largest_difference(

@@ -18,7 +18,7 @@ from ranklet.training.imported.authors import own_name, read_length
 from ranklet.training.imported.encoder import check_known, plain_config
 from ranklet.training.imported.folder import CONFIG, WEIGHTS, ModelFolder, read_arrays
 from ranklet.training.imported.tokenizer import model_tokenizer, position_rows
-from ranklet.training.learning.weights import weights_of
+from ranklet.training.learning.weights import take_weights
 from ranklet.training.pretrained.backbone import new_model
 from ranklet.training.rankers.epic.forms import RANKER
 from ranklet.training.rankers.epic.network import EPIC, EPICHead
@@ -93,5 +93,5 @@ def import_model(folder: ModelFolder) -> Checkpoint:
         tokenizer=tokenizer,
         training={"imported": folder.name},
         network=plain_config(bert),
-        weights=weights_of(network),
+        weights=take_weights(network),
     )

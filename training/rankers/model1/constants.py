@@ -68,7 +68,7 @@ def tune_constants(
         likelihoods: scores of the table at all points of the grid.
         measure: the measure to maximise, such as MRR@10.
     """
-    features = features_of(retriever, likelihoods)
+    features = make_features(retriever, likelihoods)
     judged = judge(analysed, queries, retriever, CANDIDATES, features, "scoring candidates")
     values: dict[tuple[float, float], tuple[float, float]] = {}  # value and weight of Model 1
     grid = likelihoods.grid
@@ -88,7 +88,7 @@ def tune_constants(
     return Tuned(p_self, lambda_, _alone(judged, measure), report)
 
 
-def fused_values(
+def evaluate_fusion(
     analysed: AnalysedCollection,
     queries: Sequence[JudgedQuery],
     retriever: Retriever,
@@ -99,7 +99,7 @@ def fused_values(
 
     This is fast enough for a dozen evaluations during a training.
     """
-    features = features_of(retriever, likelihoods)
+    features = make_features(retriever, likelihoods)
     judged = judge(analysed, queries, retriever, DEV_CANDIDATES, features, EVALUATING)
     both = only(judged, [0, 1])
     weights = np.array(coordinate_ascent(both, measure, restarts=2).weights)
@@ -109,7 +109,7 @@ def fused_values(
 def bm25_value(
     analysed: AnalysedCollection, queries: Sequence[JudgedQuery], retriever: Retriever, measure: str
 ) -> float:
-    """Return the measure of BM25 alone on the candidates of `fused_values`."""
+    """Return the measure of BM25 alone on the candidates of `evaluate_fusion`."""
 
     def features(query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:
         return retriever.score(query, candidates).values[:, None]
@@ -123,7 +123,7 @@ def _alone(judged: Judged, measure: str) -> float:
     return mean(judged, judged.features[:, :, 0], parse_measure(measure))
 
 
-def features_of(retriever: Retriever, likelihoods: "Likelihoods") -> Features:
+def make_features(retriever: Retriever, likelihoods: "Likelihoods") -> Features:
     """Return a function that computes BM25's scaled score and Model 1's at each grid point."""
 
     def features(query: QueryContext, candidates: Candidates) -> NDArray[np.float32]:

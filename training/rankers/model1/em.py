@@ -65,7 +65,7 @@ def train_model1(bitext: Bitext, *, iterations: int = 5, threshold: float = 1e-3
     for _, of_iteration in groupby(work, key=itemgetter(0)):
         log_likelihood = 0.0
         for _, block in of_iteration:
-            counts[block.types], part = expected_counts(block, table[block.types])
+            counts[block.types], part = count_expected(block, table[block.types])
             log_likelihood += part
         table = maximise(counts, links.source)
         log_likelihoods.append(log_likelihood)
@@ -126,7 +126,7 @@ class _Links:
     blocks: list[Block]
 
 
-def expected_counts(block: Block, table: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def count_expected(block: Block, table: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Return the expected counts of all link types under T, which is the E step.
 
     Position j with target t and source positions S(j) adds T(t|s) / Σ_{i ∈ S(j)} T(t|i) to the

@@ -14,7 +14,7 @@ from ranklet.corpus.progress import progress
 from ranklet.runtime.rankers.model1 import Model1Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.learning.options import plain_options
-from ranklet.training.outcome import Lists, comparison_of, counts, shortcoming
+from ranklet.training.outcome import Lists, counts, describe_comparison, shortcoming
 from ranklet.training.rankers.model1.bitext import build_bitext
 from ranklet.training.rankers.model1.constants import CANDIDATES, Likelihoods, tune_constants
 from ranklet.training.rankers.model1.em import off_diagonal, train_model1
@@ -67,14 +67,14 @@ def train(
             **counts(len(analysed.documents), queries, dev),
             "seconds": round(monotonic() - began, 1),
             "options": plain_options(options),
-            "comparison": comparison_of(lists, None, after),
+            "comparison": describe_comparison(lists, None, after),
             "warning": shortcoming(tuned.bm25, after),
             "pairs": len(translations),
             "links": model.links,
             "log_likelihoods": list(model.log_likelihoods),
             **tuned.report,
         },
-        **analysed.words_of(field, bm25.field),
+        **analysed.list_words(field, bm25.field),
     )
 
 

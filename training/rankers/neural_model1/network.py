@@ -51,7 +51,7 @@ class PairNetwork(nn.Module):
         by_query, by_document, by_product = self.first.weight.chunk(3, dim=1)
         return by_query, by_document, by_product
 
-    def of_vectors(self, x_q: Tensor, x_d: Tensor) -> Tensor:
+    def compare_vectors(self, x_q: Tensor, x_d: Tensor) -> Tensor:
         """Return T(q|d) of every pair of tokens, (batch, queries, documents) float32.
 
         The vectors are (batch, queries, vector) and (batch, documents, vector).
@@ -96,7 +96,9 @@ class NetworkTranslation(PairNetwork):
 
     def forward(self, query_ids: Tensor, document_ids: Tensor) -> Tensor:
         """Return T(q|d) of every pair, (batch, queries, documents) float32."""
-        return self.of_vectors(self.query_vectors(query_ids), self.document_vectors(document_ids))
+        return self.compare_vectors(
+            self.query_vectors(query_ids), self.document_vectors(document_ids)
+        )
 
 
 class CosineTranslation(nn.Module):

@@ -24,19 +24,19 @@ from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.neural_model1 import NeuralModel1Settings
 from ranklet.runtime.storage.forward import Forward
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.distilling.margins import margins_of
+from ranklet.training.distilling.margins import read_margins
 from ranklet.training.distilling.taught import TaughtQueries, pools, read_taught
 from ranklet.training.learning.device import seeded
 from ranklet.training.learning.loop import learn
 from ranklet.training.learning.losses import SHARPNESS, listwise_loss, margin_loss
-from ranklet.training.learning.weights import check_kind, load_trained, weights_of
+from ranklet.training.learning.weights import check_kind, load_trained, take_weights
 from ranklet.training.outcome import Lists, counts
 from ranklet.training.pretrained.backbone import load_backbone, wheel_folder
 from ranklet.training.rankers.model1.constants import (
     DEV_CANDIDATES,
     Likelihoods,
     bm25_value,
-    fused_values,
+    evaluate_fusion,
     tune_constants,
 )
 from ranklet.training.rankers.neural_model1.network import Network, NeuralModel1
@@ -77,7 +77,7 @@ def train(
     prior = background(analysed.frequencies(FIELD))
     retriever = analysed.bm25(options.bm25)
     taught_queries = read_taught(options, collection, queries)
-    margins = margins_of(taught_queries, options)
+    margins = read_margins(taught_queries, options)
     pairs = Pairs(analysed, queries, retriever, options, padding, taught_queries)
     network = Network(
         tokenizer.get_vocab_size(), padding, special, options.vector, options.hidden,
@@ -107,7 +107,7 @@ def train(
     in_training = Likelihoods(tables(model), prior, FIELD, [(network.p_self, network.lambda_)])
 
     def evaluate() -> NDArray[np.float64]:
-        return fused_values(analysed, dev_queries, retriever, in_training, options.measure)
+        return evaluate_fusion(analysed, dev_queries, retriever, in_training, options.measure)
 
     lists = Lists(
         f"{options.measure} of BM25's top {DEV_CANDIDATES}, fused with BM25",
@@ -126,7 +126,7 @@ def train(
         {"seen": pairs.seen()},
         tokenizer=tokenizer,
         network={"architectures": ["NeuralModel1"], **asdict(network)},
-        weights=weights_of(model),
+        weights=take_weights(model),
         training={
             **counts(len(analysed.documents), queries, dev),
             **learned.report,

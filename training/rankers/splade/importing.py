@@ -19,13 +19,13 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.original import (
     ReadTransformer,
+    class_names,
     largest_difference,
     load_original,
     modules_by_role,
-    names_of,
 )
 from ranklet.training.imported.tokenizer import own_tokenizer
-from ranklet.training.learning.weights import weights_of
+from ranklet.training.learning.weights import take_weights
 from ranklet.training.rankers.splade.forms import IDF
 from ranklet.training.rankers.splade.network import POOLING, SPLADE
 from ranklet.training.rankers.splade.training import load
@@ -65,11 +65,11 @@ def import_model(folder: ModelFolder) -> Checkpoint:
         )
     queries, documents = modules_by_role(model, place)
     fixed = queries != documents
-    if names_of(documents) != DOCUMENTS or (fixed and names_of(queries) != QUERIES):
+    if class_names(documents) != DOCUMENTS or (fixed and class_names(queries) != QUERIES):
         raise ModelFolderError(
-            f"{str(place)!r} encodes documents by {', '.join(names_of(documents))} and queries by "
-            f"{', '.join(names_of(queries))}; supported are {', then '.join(DOCUMENTS)}, and for "
-            f"queries the same or {QUERIES[0]}"
+            f"{str(place)!r} encodes documents by {', '.join(class_names(documents))} and queries "
+            f"by {', '.join(class_names(queries))}; supported are {', then '.join(DOCUMENTS)}, and "
+            f"for queries the same or {QUERIES[0]}"
         )
     first, second = documents
     read = ReadTransformer.of(first, place, MOST_TOKENS)
@@ -90,7 +90,7 @@ def import_model(folder: ModelFolder) -> Checkpoint:
         tokenizer=read.tokenizer,
         training={"imported": folder.name},
         network={**read.config, POOLING: pooling},
-        weights=weights_of(network),
+        weights=take_weights(network),
     )
 
 

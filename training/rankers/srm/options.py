@@ -5,7 +5,15 @@ from pathlib import Path
 from typing import ClassVar
 
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.options import Idle, integer, number, one_of, options_of, place, switch
+from ranklet.runtime.ground.options import (
+    Idle,
+    integer,
+    list_options,
+    number,
+    one_of,
+    place,
+    switch,
+)
 from ranklet.runtime.rankers.srm.settings import LightForm
 from ranklet.training.learning.options import MARGIN, NEGATIVES, TextPairOptions
 
@@ -54,7 +62,7 @@ class Options(LightForm, TextPairOptions):
             raise InputError("light vectors imitate an --oracle and have no --backbone")
         given = [
             each.flag
-            for each in options_of(self)
+            for each in list_options(self)
             if each.path[0] in FINE_TUNING and each.default != getattr(type(self), each.path[0])
         ]
         if given and not self.fine_tune:

@@ -106,7 +106,7 @@ def learn(material: Material, options: Options) -> Checkpoint:
     return replace(tuned, weights=weights, network=network, training={**tuned.training, **facts})
 
 
-def vectors_of(
+def read_vectors(
     model: LightNetwork, texts: TokenVectors, numbers: Sequence[int]
 ) -> list[NDArray[np.float32]]:
     """Return the light vectors of texts that have one in MaxSim, each (tokens, dimension)."""
@@ -129,8 +129,8 @@ def pool_ranks(model: LightNetwork, material: Material) -> NDArray[np.float64]:
     """Return each query's 1 / rank in the pool by MaxSim, (queries,)."""
     pool = material.texts.pool
     places = material.documents_at(pool.numbers)
-    documents = vectors_of(model, material.documents, places)
-    queries = vectors_of(model, material.pool_queries, range(len(material.pool_queries)))
+    documents = read_vectors(model, material.documents, places)
+    queries = read_vectors(model, material.pool_queries, range(len(material.pool_queries)))
     return pool.max_sim_ranks(queries, documents)
 
 
@@ -167,13 +167,13 @@ def score_margins(model: LightNetwork, material: Material, batch: Batch) -> tupl
     light, _ = light_vectors(model, queries)
     of_documents, _ = light_vectors(model, documents)
     margins = [
-        paired(query, document, queries.kept, documents.kept)
+        pair_scores(query, document, queries.kept, documents.kept)
         for query, document in ((queries.context, documents.context), (light, of_documents))
     ]
     return margins[0].detach(), margins[1]
 
 
-def paired(queries: Tensor, documents: Tensor, kept: Tensor, read: Tensor) -> Tensor:
+def pair_scores(queries: Tensor, documents: Tensor, kept: Tensor, read: Tensor) -> Tensor:
     """Return each query's MaxSim with its own document less that with its other one, (queries,).
 
     Args:

@@ -95,7 +95,7 @@ def window_counts(
     return torch.stack(each, dim=3)
 
 
-def windows_of(mask: Tensor, *, size: int, stride: int) -> tuple[Tensor, Tensor]:
+def cut_windows(mask: Tensor, *, size: int, stride: int) -> tuple[Tensor, Tensor]:
     """Return the terms in each window, and which windows exist.
 
     A document has the windows up to the first that reaches its end, and at least one, so padding

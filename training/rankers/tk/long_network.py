@@ -13,10 +13,10 @@ from ranklet.training.rankers.conformer_kernel.kernel_pooling import cosines
 from ranklet.training.rankers.conformer_kernel.network import PairNetwork
 from ranklet.training.rankers.tk.kernels import (
     best_regions,
+    cut_windows,
     kernel_centres,
     saturated,
     window_counts,
-    windows_of,
 )
 from ranklet.training.rankers.tk.network import TransformerEncoder, kernel_weights
 from ranklet.training.rankers.tk.options import TKNetwork
@@ -73,7 +73,7 @@ class LongTransformerKernel(PairNetwork):
             counts = window_counts(
                 cosines(queries, documents), rows > UNKNOWN, self.centres, **sizes
             )
-            terms, exists = windows_of(rows != PADDING, **sizes)
+            terms, exists = cut_windows(rows != PADDING, **sizes)
             # Salience is the word's own, as an IDF is, so it comes from the plain embedding.
             salience = self.salience(plain)  # (batch, query terms, 1)
             filled = (terms / self.window).unsqueeze(1)  # (batch, 1, windows)

@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> None:
             show_json(json.dumps(as_json(each), ensure_ascii=False))
         return
     found.sort(key=lambda each: each.rbo)
-    summary = summary_of(found, options.k)
+    summary = summarise(found, options.k)
     if options.html:
         write_page(options.html, page(sides, summary, found, titles))
         say(*summary, f"all queries → {options.html}")
@@ -82,12 +82,12 @@ def run(options: argparse.Namespace) -> None:
     say(f"A is {sides[0]}", f"B is {sides[1]}", *summary)
     differ = [each for each in found if each.changed]
     for each in differ[:SHOWN]:
-        say("", f"{each.rbo:.2f}  {each.query}", *lines_of(each, titles))
+        say("", f"{each.rbo:.2f}  {each.query}", *make_lines(each, titles))
     if len(differ) > SHOWN:
         say("", f"{len(differ) - SHOWN:,} more queries differ; --html FILE shows all of them")
 
 
-def summary_of(found: "list[Agreement]", k: int) -> list[str]:
+def summarise(found: "list[Agreement]", k: int) -> list[str]:
     """Return what all queries have in common, one fact per line."""
     same = sum(not each.changed for each in found)
     sets = sum(set(each.before) == set(each.after) for each in found)
@@ -102,11 +102,11 @@ def summary_of(found: "list[Agreement]", k: int) -> list[str]:
     ]
 
 
-def lines_of(each: "Agreement", titles: dict[str, str]) -> list[str]:
+def make_lines(each: "Agreement", titles: dict[str, str]) -> list[str]:
     """Return what became of each hit that changed, best first.
 
     >>> from ranklet.corpus.evaluation.agreement import Agreement
-    >>> lines_of(Agreement("q", ["a", "b"], ["b", "c"]), {"a": "Cats"})
+    >>> make_lines(Agreement("q", ["a", "b"], ["b", "c"]), {"a": "Cats"})
     ['       2 → 1    b', '     new → 2    c', '       1 → out  a  Cats']
     """
     return [

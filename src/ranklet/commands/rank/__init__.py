@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> None:
     bundle = load(options.bundle, collection=options.collection)
     if options.at is not None:
         bundle = bundle.at(options.at)
-    for query in lines_of(sys.stdin.buffer) if options.query == "-" else [options.query]:
+    for query in make_lines(sys.stdin.buffer) if options.query == "-" else [options.query]:
         ranking = bundle.rank(query, **ask.given())
         if options.json:
             read = show_json(ranking.to_json())
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
             break
 
 
-def lines_of(source: BinaryIO) -> Iterator[str]:
+def make_lines(source: BinaryIO) -> Iterator[str]:
     """Yield the lines that are not blank, with bytes replaced that are not UTF-8."""
     for line in source:
         if query := line.decode("utf-8", "replace").removeprefix("\ufeff").strip():

@@ -82,10 +82,10 @@ def laid_out(lines: Iterable[str]) -> str:
 def said(ranking: "Ranking") -> list[str]:
     """Return a line for the words that are ignored, and one for the ids that are unknown."""
     ids = [f"unknown ids: {', '.join(ranking.unknown)}"] if ranking.unknown else []
-    return [*ignored_words(ranking), *ids]
+    return [*describe_ignored(ranking), *ids]
 
 
-def ignored_words(ranking: "Ranking") -> list[str]:
+def describe_ignored(ranking: "Ranking") -> list[str]:
     """Return the lines that name the ignored signs and words of a query; [] if there are none."""
     signs = [each for each in ranking.ignored if is_sign(each)]
     words = [each for each in ranking.ignored if not is_sign(each)]

@@ -70,7 +70,7 @@ def _counted(files: BundleFiles) -> tuple[list[NDArray[np.int64]], list[NDArray[
     terms, counts = list[NDArray[np.int64]](), list[NDArray[np.int64]]()
     for begin in progress(range(0, files.manifest.documents, _BLOCK), "words"):
         block = range(begin, min(begin + _BLOCK, files.manifest.documents))
-        for tokens in analysis.tokens_of(documents.ranked_texts(block), "lemmas"):
+        for tokens in analysis.tokenize_texts(documents.read_ranked_texts(block), "lemmas"):
             own, count = np.unique(tokens.astype(np.int64), return_counts=True)
             terms.append(own)
             counts.append(count)

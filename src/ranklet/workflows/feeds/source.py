@@ -9,7 +9,7 @@ from ranklet.runtime.call.query import QueryContext, QueryVector
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.storage.address import BundleLike
 from ranklet.workflows.feeds.entries import Entry
 
@@ -81,7 +81,7 @@ class Source:
         return list(dict.fromkeys(names)) or able
 
     def _retriever(self, name: str) -> Retriever:
-        ranker = ranker_of(self.bundle, name)
+        ranker = open_ranker(self.bundle, name)
         if not isinstance(ranker, Retriever):
             raise InputError(f"the ranker {name!r} does not retrieve, so it cannot be fed")
         return ranker

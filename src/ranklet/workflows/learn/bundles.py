@@ -86,7 +86,7 @@ def write_reduced(
     learned = {names.get(name, name): reports.get(name, {}) for name in kept}
     own, _ = standard_pipelines(rankers)
     with BundleWriter(target, overwrite=overwrite) as writer:
-        for name in needed_files(source, kept):
+        for name in list_needed_files(source, kept):
             folder, _, file = name.removeprefix("rankers/").partition("/")
             moved = folder in names and name.startswith("rankers/")
             writer.data(f"rankers/{names[folder]}/{file}" if moved else name, source.file(name))
@@ -113,7 +113,7 @@ def write_reduced(
         )
 
 
-def needed_files(source: BundleFiles, rankers: Sequence[str]) -> list[str]:
+def list_needed_files(source: BundleFiles, rankers: Sequence[str]) -> list[str]:
     """Return the names of the files of a bundle that some of its rankers and all documents need.
 
     Networks that are stored in 8 bits need no other variant.

@@ -18,7 +18,7 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.additions import refuse_additions
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.pipelines.pipeline import PipelineLike
-from ranklet.runtime.pipelines.relevance import Calibration, calibration_of, chances
+from ranklet.runtime.pipelines.relevance import Calibration, chances, read_calibration
 from ranklet.runtime.storage.address import BundleLike, on_disk, writable
 from ranklet.workflows.learn.judgements import read_judgements
 from ranklet.workflows.learn.parts import merge_splits
@@ -116,22 +116,22 @@ def refit(bundle: Bundle, queries: Sequence[JudgedQuery], pipeline: PipelineLike
     Raises:
         InputError: all queries share relevant documents.
     """
-    found = examples_of(bundle, queries, pipeline)
+    found = gather_examples(bundle, queries, pipeline)
     names = bundle.manifest.pipeline(pipeline).rankers
-    brought = calibration_of(names, bundle.manifest.compared(names), ())
+    brought = read_calibration(names, bundle.manifest.compared(names), ())
     prior = None if brought is None else brought.weights
-    after, folds = np.empty(len(found.query)), folds_of(queries)[found.query]
+    after, folds = np.empty(len(found.query)), cut_folds(queries)[found.query]
     for fold in np.unique(folds):
         held = folds == fold
         after[held] = chances(found.numbers[held], fit(found.of(~held), prior))
     return Refit(
         Calibration(names, fit(found, prior), len(queries)),
-        None if prior is None else error_of(found, chances(found.numbers, prior)),
-        error_of(found, after),
+        None if prior is None else take_error(found, chances(found.numbers, prior)),
+        take_error(found, after),
     )
 
 
-def examples_of(
+def gather_examples(
     bundle: Bundle, queries: Sequence[JudgedQuery], pipeline: PipelineLike = None
 ) -> Examples:
     """Return the best hits of judged queries with their evidence.
@@ -162,7 +162,7 @@ def fit(found: Examples, prior: tuple[float, ...] | None) -> tuple[float, ...]:
     return fit_logistic(found.numbers, found.relevant, found.weights, ridge=ridge, prior=prior)
 
 
-def folds_of(queries: Sequence[JudgedQuery]) -> NDArray[np.intp]:
+def cut_folds(queries: Sequence[JudgedQuery]) -> NDArray[np.intp]:
     """Return the fold of each query, (queries,); those that share relevant documents have one."""
     group = groups({query.id: query.relevant for query in queries})
     sizes, filled, fold = Counter(group.values()), np.zeros(FOLDS, np.intp), dict[str, int]()
@@ -177,7 +177,7 @@ def folds_of(queries: Sequence[JudgedQuery]) -> NDArray[np.intp]:
     return np.array([fold[group[query.id]] for query in queries], np.intp)
 
 
-def error_of(found: Examples, told: NDArray[np.float64]) -> float:
+def take_error(found: Examples, told: NDArray[np.float64]) -> float:
     """Return the calibration error of the queries' first hits, of which `told` has all, (hits,)."""
     best = found.best
     return calibration_error(told[best], found.relevant[best], found.weights[best])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ranklet.corpus.collections.collection import Collection
-from ranklet.corpus.index import words_of
+from ranklet.corpus.index import list_words
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.progress import duration
 from ranklet.runtime.bundles.files import BundleFiles
@@ -22,7 +22,7 @@ from ranklet.runtime.onnx.session import processors
 from ranklet.runtime.rankers.bm25 import BM25Settings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.learning.options import EncoderOptions, TrainingOptions
-from ranklet.training.train import options_of_kind, train
+from ranklet.training.train import load_options, train
 from ranklet.workflows.learn.limits import Budget
 from ranklet.workflows.learn.options import LearnOptions
 from ranklet.workflows.learn.parts import Parts
@@ -80,7 +80,7 @@ class Task:
     @cached_property
     def words(self) -> TextOptions:
         """How words are read."""
-        return words_of(self.files.manifest)
+        return list_words(self.files.manifest)
 
     @cached_property
     def tokens(self) -> int:
@@ -144,7 +144,7 @@ class Candidate(NamedTuple):
             return "only rankers of words were asked for"
         if not KINDS[self.kind].lexical and find_spec("torch") is None:
             return f"it needs PyTorch: {install('train')}"
-        if task.model is None and issubclass(options_of_kind(self.kind), EncoderOptions):
+        if task.model is None and issubclass(load_options(self.kind), EncoderOptions):
             return "no encoder to begin with is known; name one with --model FOLDER"
         left = task.budget.left() if left is None else left
         needed = self.seconds(task, self.least_steps(task))
@@ -180,7 +180,7 @@ class Candidate(NamedTuple):
         """Return how many steps it learns where there is time."""
         queries = len(task.parts.learn)
         if self.epochs:
-            return self.epochs * queries // int(options_of_kind(self.kind).batch)
+            return self.epochs * queries // int(load_options(self.kind).batch)
         return min(MOST_STEPS, PASSES * queries // BATCH)
 
     def least_steps(self, task: Task) -> int:
@@ -189,7 +189,7 @@ class Candidate(NamedTuple):
 
     def training_options(self, task: Task, bm25: Checkpoint) -> Any:
         """Return all options of its training. Those of an interrupted training stay the same."""
-        options = options_of_kind(self.kind)
+        options = load_options(self.kind)
         steps = task.work.number(f"{self.name}.steps", lambda: self.steps(task))
         given = {
             "bm25": bm25.settings, "titles": task.titles, "measure": task.options.measure,
@@ -218,7 +218,7 @@ def tune_bm25(task: Task) -> Checkpoint:
     queries = [*task.parts.learn, *task.parts.tune][:TUNING]
 
     titled = task.titles and TITLE not in (own.fields or ()) and _titled(task.files)
-    options = options_of_kind(BM25)(
+    options = load_options(BM25)(
         field=own.field, k1_grid=K1S, b_grid=BS, boost_grid=BOOSTS if titled else BOOSTS[:1],
         titles=task.titles, words=task.words, measure=task.options.measure, fields=own.fields,
     )  # fmt: skip

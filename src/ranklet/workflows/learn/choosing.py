@@ -15,11 +15,11 @@ from ranklet.corpus.building.default_pipelines import RERANKED, rerankers
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.evaluation.overlap import trained_rankers
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.execution.execution import feature_of
+from ranklet.runtime.execution.execution import name_feature
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipelines.pipeline import Keep, Pipeline, Rescore
 from ranklet.runtime.pipelines.signals import Signal, read_signals
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.search.boosting import check_boost
 from ranklet.workflows.learn.candidates import BM25, LEAST_PAIRS
 from ranklet.workflows.learn.limits import Cost, measure_cost
@@ -108,7 +108,7 @@ class _Selection:
         if self._signals:
             queries = material.queries[: len(steps[-1].values)]
             add(*learn_boost(bundle, queries, steps[-1], self._signals, measure))
-        for name in (*names, *last, *(feature_of(each.field) for each in self._signals)):
+        for name in (*names, *last, *(name_feature(each.field) for each in self._signals)):
             if name not in steps[-1].members:
                 self.skipped.setdefault(name, NO_TIME if name in untried else NO_GAIN)
         return [
@@ -296,4 +296,4 @@ def find_signals(bundle: Bundle, options: LearnOptions) -> tuple[Signal, ...]:
 
 def is_network(bundle: Bundle, name: str) -> bool:
     """Return whether a ranker of a bundle runs a network over each query."""
-    return ranker_of(bundle.files, name).provider not in ("", "numpy")  # a table's is numpy
+    return open_ranker(bundle.files, name).provider not in ("", "numpy")  # a table's is numpy

@@ -33,10 +33,10 @@ from ranklet.workflows.learn.judgements import read_judgements
 from ranklet.workflows.learn.limits import Budget, Cost, OutOfBudgetError, measure_cost
 from ranklet.workflows.learn.options import LEARN, LearnOptions
 from ranklet.workflows.learn.parts import FEW, Parts, count_passes, cut_parts, fit_parts, some
-from ranklet.workflows.learn.result import Learned, Row, provenance_of
+from ranklet.workflows.learn.result import Learned, Row, describe_provenance
 from ranklet.workflows.learn.training import UNTUNED, learn_rankers, with_tables
 from ranklet.workflows.learn.weighing import Step, Values, at_the_clock
-from ranklet.workflows.learn.work import kept_work
+from ranklet.workflows.learn.work import keep_work
 
 NAME = "learned"  # of the pipeline
 INDEX_SECONDS = 0.003  # per passage, of all that counts words, after the trainings
@@ -92,7 +92,7 @@ def learn(
     budget.measured = 2 * (monotonic() - began)  # of the pipeline that is kept, and its writing
     budget.reserve(budget.measured + count_passes(parts) * _seconds_of_query(before, parts))
     budget.indexing = INDEX_SECONDS * before.manifest.documents
-    with kept_work(place, _digest(files, parts, options)) as work:
+    with keep_work(place, _digest(files, parts, options)) as work:
         check_target(place, overwrite)  # another process may have written it meanwhile
         splits = {"train": parts.learn, "dev": parts.tune}
         own = read_bm25(files)
@@ -169,7 +169,7 @@ class _Choosing:
             place,
             {NAME: at_the_clock(pipeline)},
             NAME,
-            {"learned": provenance_of(result)},
+            {"learned": describe_provenance(result)},
             () if relevance is None else (relevance.calibration,),
             called={UNTUNED: BM25} if UNTUNED in pipeline.rankers else None,
             overwrite=overwrite,

@@ -11,9 +11,9 @@ from ranklet.corpus.processes import in_fresh_process
 from ranklet.corpus.progress import watched
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.ground.errors import RankletError
-from ranklet.runtime.ground.memory import granted_bytes, resident_bytes
+from ranklet.runtime.ground.memory import count_granted_bytes, resident_bytes
 from ranklet.runtime.pipelines.pipeline import PipelineLike
-from ranklet.workflows.learn.bundles import needed_files
+from ranklet.workflows.learn.bundles import list_needed_files
 from ranklet.workflows.learn.options import LearnOptions
 
 MEMORY_SHARE = 0.5  # of the machine's memory, which learning may take
@@ -53,7 +53,7 @@ class Budget:
 
     def __init__(self, minutes: float) -> None:
         self._began, self._seconds = monotonic(), 60 * minutes
-        self.memory = max(LEAST_MEMORY, MEMORY_SHARE * granted_bytes())
+        self.memory = max(LEAST_MEMORY, MEMORY_SHARE * count_granted_bytes())
         self._held = resident_bytes()
         self._looked = self._began
         self.reserved = self.indexing = self.measured = 0.0
@@ -126,6 +126,6 @@ def measure_cost(
     recipe = bundle.manifest.pipeline(pipeline)
     texts = [query.text for query in queries[:TIMED]]
     given = json.dumps([str(bundle.path), recipe.to_json(), texts, WARM])
-    needed = [bundle.manifest.files[name] for name in needed_files(bundle, recipe.rankers)]
+    needed = [bundle.manifest.files[name] for name in list_needed_files(bundle, recipe.rankers)]
     size = sum(each.bytes for each in needed) / 1e6
     return Cost(in_fresh_process(MEASURE, given=given), size)

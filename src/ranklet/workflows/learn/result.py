@@ -83,7 +83,7 @@ class Learned:
         return next((row for row in self.rows if row.kept), None)
 
 
-def provenance_of(learned: Learned) -> dict[str, Any]:
+def describe_provenance(learned: Learned) -> dict[str, Any]:
     """Return what a bundle records of the judgements that it was learned from."""
     return {
         "by": "ranklet learn",

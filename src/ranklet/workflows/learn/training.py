@@ -11,7 +11,7 @@ from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.index import index_bundle
 from ranklet.corpus.memory import release
 from ranklet.corpus.progress import say
-from ranklet.corpus.sources.bundle_documents import metadata_of
+from ranklet.corpus.sources.bundle_documents import collect_metadata
 from ranklet.export.bundles import export_bundle
 from ranklet.export.exporter import exporter
 from ranklet.export.options import ExportOptions
@@ -45,7 +45,7 @@ class Stored:
         """Yield every passage."""
         documents = self._files.need_documents()
         numbers = range(len(documents))
-        for number, metadata in zip(numbers, metadata_of(self._files, numbers), strict=True):
+        for number, metadata in zip(numbers, collect_metadata(self._files, numbers), strict=True):
             location = "" if documents.locations is None else documents.locations[number]
             yield Document(*documents.record(number), metadata, location=location)
 

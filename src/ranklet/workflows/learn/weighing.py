@@ -17,10 +17,10 @@ from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.corpus.evaluation.measures import parse_measure, per_query
 from ranklet.corpus.progress import progress
 from ranklet.corpus.tuning.cross_validation import group_queries, weigh_features
-from ranklet.corpus.tuning.judged_candidates import judged_lists
+from ranklet.corpus.tuning.judged_candidates import read_judged_lists
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.call.topk import top_k
-from ranklet.runtime.execution.execution import feature_of
+from ranklet.runtime.execution.execution import name_feature
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipelines.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve
 from ranklet.runtime.pipelines.signals import Signal
@@ -128,7 +128,7 @@ def weigh(bundle: Bundle, material: Material, members: Sequence[str], measure: s
         )
         ids.append([pool.ids[place] for place in np.flatnonzero(own).tolist()])
         columns.append(np.column_stack([pool.scores[name][own] for name in names]))
-    judged = judged_lists(material.queries[:count], ids, columns)
+    judged = read_judged_lists(material.queries[:count], ids, columns)
     weights, values = weigh_features(
         judged, measure, grouped=material.grouped[:count], measured=measured
     )
@@ -194,7 +194,7 @@ def learn_boost(
         signals: whose weights are learned.
         measure: the goal.
     """
-    names = [feature_of(each.field) for each in signals]
+    names = [name_feature(each.field) for each in signals]
     none = [replace(each, weight=0.0) for each in signals]
     (first, *others), values, base = _weigh_after(
         bundle, queries, step.pipeline.deeper(DEEPER).boosted(none), [_score(step), *names],
@@ -202,7 +202,7 @@ def learn_boost(
     )  # fmt: skip
     weights = [round(each / first, 6) if first > 0 else 0.0 for each in others]
     found = [replace(each, weight=w) for each, w in zip(signals, weights, strict=True) if w > 0]
-    members = (*step.members, *(feature_of(each.field) for each in found))
+    members = (*step.members, *(name_feature(each.field) for each in found))
     whole = (*step.weights, *(each.weight for each in found))
     return Step(members, whole, values, step.pipeline.boosted(found)), base
 
@@ -247,7 +247,7 @@ def _weigh_after(
         own, scores = bundle.features(query.text, pipeline=pipeline)
         ids.append(own)
         features.append(np.column_stack([scores[each] for each in columns]))
-    judged = judged_lists(queries, ids, features)
+    judged = read_judged_lists(queries, ids, features)
     base = per_query(judged, judged.features[:, :, 0], parse_measure(measure))
     weights, values = weigh_features(judged, measure, grouped=group_queries(queries))
     return weights, values, base

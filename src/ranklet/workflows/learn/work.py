@@ -29,7 +29,7 @@ _OWN = matching(
 
 
 @contextmanager
-def kept_work(target: Path, digest: str) -> "Iterator[Work]":
+def keep_work(target: Path, digest: str) -> "Iterator[Work]":
     """Keep what is made on the way to a bundle until that is written; one process at a time does.
 
     Args:

@@ -15,9 +15,9 @@ from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.ground.sets import evenly
 from ranklet.runtime.kinds import KINDS
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.workflows.tables.texts import phrase
-from ranklet.workflows.tables.vectors import tables_of
+from ranklet.workflows.tables.vectors import make_tables
 
 QUERIES, FIRST = 200, 10
 # Of the first ten: below it, words with the table were not above words, on four collections with
@@ -61,7 +61,7 @@ def agreement(bundle: Bundle, name: str) -> Agreement:
     files, queries = bundle.files, _made_queries(bundle.files.need_documents())
     words = [each for each, entry in files.manifest.rankers.items() if KINDS[entry.kind].every_term]
     shares = list[tuple[float, ...]]()
-    found = tables_of(files, name).first(files, name, queries, FIRST)
+    found = make_tables(files, name).first(files, name, queries, FIRST)
     for query, (table, network) in zip(queries, found, strict=True):
         lists = [table, *(_first(files, each, query) for each in words[:1])]
         shares.append(tuple(float(np.isin(network, own).mean()) for own in lists))
@@ -70,11 +70,13 @@ def agreement(bundle: Bundle, name: str) -> Agreement:
 
 
 def _first(files: BundleFiles, name: str, query: str) -> NDArray[np.uint32]:
-    ranker = cast("Retriever", ranker_of(files, name))
+    ranker = cast("Retriever", open_ranker(files, name))
     return ranker.retrieve(QueryContext(query, files.analyzer.begin()), FIRST).numbers
 
 
 def _made_queries(documents: Documents) -> list[str]:
     """Return phrases of evenly spaced documents, drawn otherwise than those that tables learn."""
     draw, places = np.random.default_rng(2), evenly(len(documents.ids), QUERIES)
-    return [phrase(text[:1000], draw) for text in documents.ranked_texts(places) if text.strip()]
+    return [
+        phrase(text[:1000], draw) for text in documents.read_ranked_texts(places) if text.strip()
+    ]

@@ -13,8 +13,8 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.training.checkpoint import check_place
 from ranklet.training.imported.importing import read_model
 from ranklet.workflows.models import export_models, read_models
-from ranklet.workflows.tables.learning import learned_table
-from ranklet.workflows.tables.vectors import tables_of
+from ranklet.workflows.tables.learning import learn_table
+from ranklet.workflows.tables.vectors import make_tables
 
 
 def write_table(
@@ -44,8 +44,8 @@ def write_table(
     with tempfile.TemporaryDirectory() as folder:
         ready = export_models({name: found}, Path(folder))
         bundle = BundleFiles(export_bundle(ready, Path(folder) / "b").path)
-        tables = tables_of(bundle, name)
-        made = learned_table(tables.teacher(bundle, name), texts, minutes)
+        tables = make_tables(bundle, name)
+        made = learn_table(tables.teacher(bundle, name), texts, minutes)
     say(f"{name}: {made}")
     taught = tables.checkpoint(read_model(model), made)
     return replace(taught, training={**taught.training, REPORT: str(made)}).save(target)

@@ -21,7 +21,7 @@ from ranklet.export.query_side import Learned, Teacher
 from ranklet.runtime.text.tokenizing import Tokenizer, encode_batch
 from ranklet.workflows import kept
 from ranklet.workflows.tables import texts as texts_module
-from ranklet.workflows.tables.texts import bare, random_texts, words_of
+from ranklet.workflows.tables.texts import bare, list_words, random_texts
 
 MODEL_SHARE = 0.6  # of the minutes are for the model's own words, the others for texts
 ENCODING_SHARE = 0.9  # of these are for the network, the others for the table
@@ -34,7 +34,7 @@ LEARNING_TEXTS = "encoding texts for the table of queries"
 _log = logging.getLogger(__name__)
 
 
-def learned_table(teacher: Teacher, texts: Sequence[str], minutes: float) -> Learned:
+def learn_table(teacher: Teacher, texts: Sequence[str], minutes: float) -> Learned:
     """Return the table that learned from a network's own words, and then from texts if there are.
 
     Args:
@@ -51,7 +51,7 @@ def learned_table(teacher: Teacher, texts: Sequence[str], minutes: float) -> Lea
 def _of_model(teacher: Teacher, minutes: float) -> Learned:
     began, tokenizer = monotonic(), teacher.tokenizer
     alone = single_tokens(tokenizer)
-    texts = chain(alone.values(), random_texts(words_of(tokenizer)))
+    texts = chain(alone.values(), random_texts(list_words(tokenizer)))
     given, vectors = _encoded(teacher, texts, 60 * minutes * MODEL_SHARE, len(alone) + LEAST)
     begin = beginning([*alone], vectors[: len(alone)], tokenizer.get_vocab_size())
     return learned(teacher, given[len(alone) :], vectors[len(alone) :], begin, began)

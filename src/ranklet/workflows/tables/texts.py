@@ -28,7 +28,7 @@ class Words(NamedTuple):
     pieces: list[str]  # of those within a word
 
 
-def words_of(tokenizer: Tokenizer) -> Words:
+def list_words(tokenizer: Tokenizer) -> Words:
     """Return the tokens that have a letter or a digit and are not special."""
     special = tokenizer.get_added_tokens_decoder()
     spelled = sorted((id_, token) for token, id_ in tokenizer.get_vocab().items())

@@ -12,10 +12,10 @@ from ranklet.export.exporter import exporter
 from ranklet.export.query_side import REPORT, Learned, QueryTables
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.storage.address import BundleLike
-from ranklet.workflows.tables.learning import learned_table
+from ranklet.workflows.tables.learning import learn_table
 
 
-def tables_of(bundle: BundleFiles, name: str) -> QueryTables:
+def make_tables(bundle: BundleFiles, name: str) -> QueryTables:
     """Return how a table encodes the queries of a bundle's ranker.
 
     Raises:
@@ -54,11 +54,11 @@ def with_query_tables(
     entries = source.manifest.rankers
     able = [name for name, entry in entries.items() if exporter(entry.kind).tables]
     if not able:
-        tables_of(source, [*entries][-1])  # which says what is needed
+        make_tables(source, [*entries][-1])  # which says what is needed
     for name in able:
-        tables = tables_of(source, name)
+        tables = make_tables(source, name)
         if not tables.encodes(source.settings(name)):
-            made[name] = learned_table(tables.teacher(source, name), texts, minutes)
+            made[name] = learn_table(tables.teacher(source, name), texts, minutes)
             say(f"{name}: {made[name]}")
     return write_tables(source, target, made, overwrite=overwrite)
 
@@ -71,7 +71,7 @@ def write_tables(
     trainings: dict[str, Any] = dict(manifest.provenance["checkpoints"])
     with BundleWriter(target, overwrite=overwrite) as writer:
         for name, each in made.items():
-            rankers[name] = tables_of(source, name).write(writer, source, name, each)
+            rankers[name] = make_tables(source, name).write(writer, source, name, each)
             trainings[name] = {**trainings[name], REPORT: str(each)}
         written = tuple(f"rankers/{name}/" for name in made)
         for file in manifest.files:

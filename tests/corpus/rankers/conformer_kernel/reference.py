@@ -10,7 +10,7 @@ from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers.conformer_kernel import training as conformer_kernel
 from ranklet.training.rankers.conformer_kernel.pairs import TermReader
@@ -20,7 +20,7 @@ QUERIES = ("quiet stream", "an old old fiddle", "red apple here", "gnorp winter"
 
 
 def opened(bundle: BundleFiles | Bundle, name: str) -> ConformerKernel:
-    found = ranker_of((bundle if isinstance(bundle, BundleFiles) else bundle.files), name)
+    found = open_ranker((bundle if isinstance(bundle, BundleFiles) else bundle.files), name)
     assert isinstance(found, ConformerKernel)
     return found
 

@@ -27,7 +27,7 @@ def test_likely_terms_are_the_commonest_and_foretell_the_network(
     others = np.setdiff1d(np.flatnonzero(matching.rows > 1), likely.terms)
     assert df[likely.terms].min() >= df[others].max()
     documents = term_floors.drawn_documents(matching, analysed, 99)
-    exact = term_floors.scores_of_all(matching, likely.terms, documents, "")
+    exact = term_floors.score_all(matching, likely.terms, documents, "")
     found = likely.above_floors(matching, documents)
     above = exact - matching.floors[likely.terms]
     rest = ~np.isin(likely.terms, likely.anchors)

@@ -10,7 +10,7 @@ from tests.kinds import FP32, TinyRankers, opened
 
 from ranklet.corpus.errors import BuildError
 from ranklet.export.bundles import export_bundle
-from ranklet.export.rankers.colbert.exporting import bytes_of, float_scores, form_reports
+from ranklet.export.rankers.colbert.exporting import count_stored_bytes, float_scores, form_reports
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.dense.maxsim import TokenStore
 from ranklet.runtime.rankers.colbert.encoder import row_feeds
@@ -80,4 +80,4 @@ def test_finer_forms_lose_less_and_coarser_ones_take_less() -> None:
 
 def test_the_size_of_a_store_counts_values_factors_and_offsets() -> None:
     store = TokenStore.of([np.ones((3, 8), np.float32)], "int16", 8)
-    assert bytes_of(store) == 3 * 8 * 2 + 3 * 4 + 2 * 8
+    assert count_stored_bytes(store) == 3 * 8 * 2 + 3 * 4 + 2 * 8

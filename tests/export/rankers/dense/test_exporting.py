@@ -29,7 +29,7 @@ from ranklet.runtime.dense.stored import StoredVectors
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.onnx.encoder import Encoder
 from ranklet.runtime.rankers.dense import Dense, DenseEncoder, DenseSettings
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.rankers.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.rankers.dense import training as dense_training
@@ -61,7 +61,7 @@ def test_every_variant_is_proven_and_the_proof_is_in_the_bundle(tiny: TinyRanker
 def test_onnx_gives_pytorchs_vectors(tiny: TinyRankers, dense: Checkpoint) -> None:
     import torch
 
-    ranker = ranker_of(BundleFiles(tiny.exported("dense"), device="cpu"), "dense")
+    ranker = open_ranker(BundleFiles(tiny.exported("dense"), device="cpu"), "dense")
     assert isinstance(ranker, Dense)
     text = "the old river is old here"
     encoder = ranker.encoder.encoder
@@ -89,7 +89,7 @@ def test_an_index_is_built_where_the_settings_say_so(
     assert len(bundle.rank("quiet stream", k=3)) == 3
     assert "ranker dense" in list(verify(target))
     files = BundleFiles(target, device="cpu")
-    ranker = ranker_of(files, "dense")
+    ranker = open_ranker(files, "dense")
     assert isinstance(ranker, Dense)
     query = QueryContext("quiet stream", files.analyzer.begin())
     allowed = np.arange(48) % 7 == 3

@@ -111,17 +111,17 @@ def test_the_stored_form_and_idf_are_chosen_by_the_export(
     assert (settings.stored, settings.idf) == ("int16", True)
 
 
-def texts_of(path: Path, numbers: list[int]) -> list[str]:
+def list_searched(path: Path, numbers: list[int]) -> list[str]:
     documents = BundleFiles(path).documents
     assert documents is not None
-    return list(documents.ranked_texts(numbers))
+    return list(documents.read_ranked_texts(numbers))
 
 
 @pytest.mark.parametrize("name", CODED)
 def test_stored_codes_are_those_that_the_encoder_returns(tiny: TinyRankers, name: str) -> None:
     ranker = opened(tiny.indexed("srm"), name, LightRanker)
     numbers, store = [0, 17, 47], ranker.code_store
-    offsets, codes, _ = ranker.encoder.codes(texts_of(tiny.indexed("srm"), numbers))
+    offsets, codes, _ = ranker.encoder.codes(list_searched(tiny.indexed("srm"), numbers))
     for at, number in enumerate(numbers):
         begin, end = store.offsets[number : number + 2]
         own = slice(*offsets[at : at + 2])
@@ -133,7 +133,7 @@ def test_stored_codes_are_those_that_the_encoder_returns(tiny: TinyRankers, name
 def test_stored_vectors_are_those_that_the_encoder_returns(tiny: TinyRankers, name: str) -> None:
     ranker = opened(tiny.indexed("srm"), name, LightRanker)
     numbers, store = [0, 17, 47], ranker.token_store
-    made, _ = ranker.encoder.stored_vectors(texts_of(tiny.indexed("srm"), numbers))
+    made, _ = ranker.encoder.encode_stored(list_searched(tiny.indexed("srm"), numbers))
     for at, number in enumerate(numbers):
         begin, end = store.offsets[number : number + 2]
         own = slice(*made.offsets[at : at + 2])
@@ -145,7 +145,7 @@ def test_idf_counts_the_documents_in_which_a_token_has_a_vector(tiny: TinyRanker
     ranker = opened(tiny.indexed("srm"), "idf", LightRanker)
     encoder = ranker.encoder
     assert encoder.idf is not None
-    texts = texts_of(tiny.indexed("srm"), list(range(48)))
+    texts = list_searched(tiny.indexed("srm"), list(range(48)))
     for word in ("apple", "red", "the", "fortress"):
         (token,) = encoder.tokenizer.encode(word, add_special_tokens=False).ids
         rows, _ = encoder.layout.rows(texts, "document")

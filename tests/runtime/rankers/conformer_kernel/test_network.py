@@ -6,7 +6,7 @@ from tests.runtime.rankers.conformer_kernel.sessions import Fake
 
 from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.rankers.conformer_kernel import network as term_network
-from ranklet.runtime.rankers.conformer_kernel.network import PADDING, network_scores, scores_of_each
+from ranklet.runtime.rankers.conformer_kernel.network import PADDING, network_scores, score_each
 from ranklet.runtime.storage.forward import Gathered
 
 
@@ -17,11 +17,11 @@ def test_each_document_is_scored_for_its_own_terms_in_runs_that_fit(
     session = Fake(on_gpu=False)
     terms = [np.array([2, 3, 4]), np.array([5]), np.array([], np.int64), np.array([7])]
     documents = [np.array([10, 20]), np.arange(9), np.array([1]), np.array([], np.int64)]
-    found = scores_of_each(session, terms, documents)
+    found = score_each(session, terms, documents)
     assert [each.tolist() for each in found] == [[32, 33, 34], [41], [], [7]]
     assert session.fed == [(1, 2), (1, 2), (1, 9), (1, 1)]  # two terms, one; one; padding
     with pytest.raises(BundleError, match="shape"):
-        scores_of_each(Fake(False, (1, 3)), terms[:1], documents[:1])
+        score_each(Fake(False, (1, 3)), terms[:1], documents[:1])
 
 
 @pytest.mark.parametrize("on_gpu", [False, True])

@@ -19,7 +19,7 @@ from ranklet.runtime.call.candidates import StoredCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.rankers.conformer_kernel.ranker import ConformerKernel
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.rankers.verification import verify
 from ranklet.training.checkpoint import Checkpoint
 
@@ -37,7 +37,7 @@ def indexed(tiny: TinyRankers) -> Bundle:
 
 
 def opened(bundle: Bundle, name: str) -> ConformerKernel:
-    ranker = ranker_of(bundle.files, name)
+    ranker = open_ranker(bundle.files, name)
     assert isinstance(ranker, ConformerKernel)
     return ranker
 

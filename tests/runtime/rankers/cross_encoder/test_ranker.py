@@ -18,7 +18,7 @@ from ranklet.runtime.call.candidates import TextCandidates
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.rankers.cross_encoder.ranker import FLOOR, CrossEncoder, explain_translations
-from ranklet.runtime.rankers.opening import ranker_of
+from ranklet.runtime.rankers.opening import open_ranker
 
 RERANK = reranked_by("cross")
 
@@ -83,7 +83,7 @@ def test_damaged_settings_are_refused(
     shutil.copytree(cross_path, damaged)
     with_settings(damaged, "cross", **{setting: value})
     with pytest.raises(BundleError, match=message):
-        ranker_of(BundleFiles(damaged), "cross")
+        open_ranker(BundleFiles(damaged), "cross")
 
 
 def test_word_pieces_that_no_model_knows_are_refused(cross_path: Path, tmp_path: Path) -> None:

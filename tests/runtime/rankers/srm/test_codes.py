@@ -12,7 +12,7 @@ from ranklet.runtime.rankers.srm.codes import (
     CodeStore,
     Decoder,
     SubEmbeddings,
-    coded_weights,
+    code_weights,
     normalised,
 )
 from ranklet.runtime.rankers.srm.settings import SRMSettings
@@ -29,14 +29,14 @@ MIXINGS = {
 }
 
 
-def table_of(settings: SRMSettings) -> SubEmbeddings:
+def make_table(settings: SRMSettings) -> SubEmbeddings:
     rng = np.random.default_rng(0)
     shape = TOKENS, settings.sub_embeddings
     values = rng.integers(-127, 128, (*shape, settings.dimension)).astype(np.int8)
     return SubEmbeddings(values, rng.uniform(0.001, 0.01, shape).astype(np.float32))
 
 
-def weights_of(settings: SRMSettings, count: int) -> np.ndarray:
+def take_weights(settings: SRMSettings, count: int) -> np.ndarray:
     """Return weights from 0 to 1, as attention makes them."""
     rng = np.random.default_rng(1)
     weights = rng.uniform(0, 1, (count, settings.sub_embeddings))
@@ -49,9 +49,9 @@ def store_of(settings: SRMSettings) -> CodeStore:
     rng = np.random.default_rng(2)
     count = sum(LENGTHS)
     ids = rng.integers(0, TOKENS, count).astype(np.uint16)
-    coded = coded_weights(weights_of(settings, count), count, settings)
+    coded = code_weights(take_weights(settings, count), count, settings)
     offsets = np.cumsum([0, *LENGTHS]).astype(np.int64)
-    return CodeStore(offsets, Codes(ids, coded), Decoder(settings, table_of(settings)))
+    return CodeStore(offsets, Codes(ids, coded), Decoder(settings, make_table(settings)))
 
 
 @pytest.fixture(params=[*MIXINGS.values()], ids=[*MIXINGS])
@@ -68,8 +68,8 @@ def test_a_token_takes_the_bytes_that_it_needs(settings: SRMSettings) -> None:
 
 
 def test_decoded_vectors_are_near_those_that_were_coded(settings: SRMSettings) -> None:
-    store, table = store_of(settings), table_of(settings)
-    rows, weights = table.rows(store.codes.tokens), weights_of(settings, sum(LENGTHS))
+    store, table = store_of(settings), make_table(settings)
+    rows, weights = table.rows(store.codes.tokens), take_weights(settings, sum(LENGTHS))
     expected = np.einsum("tk,tkd->td", weights, rows) if settings.mixes else rows.mean(1)
     expected = normalised(expected, settings)
     values, scales = store.decoder.vectors(store.codes)

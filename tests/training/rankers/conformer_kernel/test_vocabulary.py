@@ -12,7 +12,7 @@ def test_terms_are_the_frequent_ones_and_rows_lead_to_them(
 ) -> None:
     terms = choose_terms(tiny_analysed, "words", [], least=5, most=6)
     counts: dict[str, int] = {}
-    for text in tiny_analysed.ranked_texts():
+    for text in tiny_analysed.read_ranked_texts():
         for word in words(text):
             counts[word] = counts.get(word, 0) + 1
     vocabulary = tiny_analysed.analyzer.vocabulary

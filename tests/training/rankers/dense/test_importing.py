@@ -28,7 +28,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.importing import read_model
 from ranklet.training.imported.original import LARGEST, compare
-from ranklet.training.imported.sentence_settings import prompts_of
+from ranklet.training.imported.sentence_settings import choose_prompts
 from ranklet.training.rankers.dense.training import load
 
 POOLINGS = {
@@ -295,7 +295,7 @@ def test_the_default_prompt_is_for_neither_queries_nor_documents(
     (tmp_path / "config.json").write_text("{}")
     described = {"prompts": prompts, "default_prompt_name": default}
     (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(described))
-    assert prompts_of(ModelFolder(tmp_path).prompts) == expected
+    assert choose_prompts(ModelFolder(tmp_path).prompts) == expected
 
 
 @pytest.mark.slow

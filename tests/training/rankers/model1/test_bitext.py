@@ -16,13 +16,13 @@ def arrays(rows: Rows) -> list[NDArray[np.int32]]:
     return [np.array(row, dtype=np.int32) for row in rows]
 
 
-def rows_of(tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> Rows:
+def make_rows(tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> Rows:
     return [row.tolist() for row in np.split(tokens, offsets[1:-1])]
 
 
 def pairs_of(pairs: Bitext) -> list[tuple[list[int], list[int]]]:
-    targets = rows_of(pairs.target_tokens, pairs.target_offsets)
-    sources = rows_of(pairs.source_tokens, pairs.source_offsets)
+    targets = make_rows(pairs.target_tokens, pairs.target_offsets)
+    sources = make_rows(pairs.source_tokens, pairs.source_offsets)
     return list(zip(targets, sources, strict=True))
 
 

@@ -36,7 +36,7 @@ def bitext_of(pairs: Pairs) -> Bitext:
     return Bitext(target, target_offsets, source, source_offsets)
 
 
-def table_of(translations: Translations) -> dict[tuple[int, int], float]:
+def make_table(translations: Translations) -> dict[tuple[int, int], float]:
     """(target, source) → probability."""
     keys = zip(translations.target.tolist(), translations.source.tolist(), strict=True)
     return dict(zip(keys, translations.probability.tolist(), strict=True))
@@ -75,7 +75,7 @@ def test_parity_with_nltk(iterations: int) -> None:
         AlignedSent([str(t) for t in target], [str(s) for s in source]) for target, source in TOY
     ]
     oracle = IBMModel1(sentences, iterations).translation_table
-    ours = table_of(train_model1(bitext_of(TOY), iterations=iterations, threshold=0).translations)
+    ours = make_table(train_model1(bitext_of(TOY), iterations=iterations, threshold=0).translations)
     assert len(ours) == len({(t, s) for target, source in TOY for t in target for s in source})
     for (target, source), probability in ours.items():
         # nltk lifts what underflows to its MIN_PROB of 1e-12, far below the tolerance.
@@ -93,7 +93,7 @@ def test_parity_with_nltk_counts_a_repeated_target_token_once() -> None:
         for target, source in repeated
     ]
     oracle = IBMModel1(sentences, 5).translation_table
-    ours = table_of(train_model1(bitext_of(once), threshold=0).translations)
+    ours = make_table(train_model1(bitext_of(once), threshold=0).translations)
     for (target, source), probability in ours.items():
         assert probability == pytest.approx(oracle[str(target)][str(source)], abs=1e-6)
 
@@ -102,7 +102,7 @@ def test_parity_with_nltk_counts_a_repeated_target_token_once() -> None:
 def test_parity_with_brute_force(pairs: Pairs, iterations: int) -> None:
     model = train_model1(bitext_of(pairs), iterations=iterations, threshold=0)
     table, likelihoods = brute_force(pairs, iterations)
-    ours = table_of(model.translations)
+    ours = make_table(model.translations)
     assert ours.keys() == table.keys()
     assert ours == pytest.approx(table, rel=1e-9, abs=1e-300)
     assert model.log_likelihoods == pytest.approx(likelihoods)
@@ -139,7 +139,7 @@ def test_cutting_into_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_learns_the_toy_dictionary_and_nothing_unseen() -> None:
-    table = table_of(train_model1(bitext_of(TOY), iterations=20).translations)
+    table = make_table(train_model1(bitext_of(TOY), iterations=20).translations)
     assert table[12, 2] > 0.8
     assert table[10, 0] > 0.8
     assert (13, 0) not in table  # never in one pair
@@ -149,7 +149,7 @@ def test_learns_the_toy_dictionary_and_nothing_unseen() -> None:
 def test_threshold_drops_and_does_not_rescale() -> None:
     everything = train_model1(bitext_of(TOY), threshold=0).translations
     kept = train_model1(bitext_of(TOY), threshold=0.2).translations
-    assert table_of(kept) == {k: v for k, v in table_of(everything).items() if v >= 0.2}
+    assert make_table(kept) == {k: v for k, v in make_table(everything).items() if v >= 0.2}
 
 
 def test_off_diagonal_rescales_what_is_left_of_each_source() -> None:
@@ -158,5 +158,5 @@ def test_off_diagonal_rescales_what_is_left_of_each_source() -> None:
         target=np.array([1, 1, 2, 3, 3], np.int32),
         probability=np.array([0.5, 0.25, 0.3, 0.1, 1.0]),
     )
-    off = table_of(off_diagonal(table))
+    off = make_table(off_diagonal(table))
     assert off == pytest.approx({(1, 2): 1.0, (2, 1): 0.75, (3, 1): 0.25})  # 3 has only itself

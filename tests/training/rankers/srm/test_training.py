@@ -103,7 +103,7 @@ def test_margins_are_differences_of_max_sim() -> None:
     read = torch.tensor([[True] * 5, [False] * 5, [True, False, True, False, False], [True] * 5])
     scores = max_sim(queries, documents, kept, read)
     expected = scores[[0, 1], [0, 1]] - scores[[0, 1], [2, 3]]
-    torch.testing.assert_close(srm.paired(queries, documents, kept, read), expected)
+    torch.testing.assert_close(srm.pair_scores(queries, documents, kept, read), expected)
 
 
 @pytest.mark.parametrize(

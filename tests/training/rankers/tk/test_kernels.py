@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from ranklet.training.rankers.tk.kernels import (
     best_regions,
+    cut_windows,
     kernel_centres,
     length_features,
     log_features,
     saturated,
     soft_counts,
     window_counts,
-    windows_of,
 )
 
 CENTRES = np.array([1.0, 0.9, 0.7, 0.5, 0.3, 0.1, -0.1, -0.3, -0.5, -0.7, -0.9])
@@ -66,7 +66,7 @@ def test_counts_of_windows(cosine: NDArray[np.float32], size: int, stride: int) 
 
 def test_windows_end_at_the_first_that_reaches_the_end() -> None:
     mask = torch.tensor([[1] * 9, [1] * 4 + [0] * 5, [0] * 9]).bool()
-    terms, exists = windows_of(mask, size=4, stride=2)
+    terms, exists = cut_windows(mask, size=4, stride=2)
     assert terms.round().tolist() == [[4, 4, 4, 3, 1], [4, 2, 0, 0, 0], [0] * 5]
     assert exists.int().tolist() == [[1, 1, 1, 1, 0], [1, 0, 0, 0, 0], [1, 0, 0, 0, 0]]
 

@@ -38,7 +38,7 @@ class CedrPACRR(nn.Module):
         channels = torch.stack(layers, dim=1)  # (chunks, layers, slots, tokens)
         query_mask = states.largest(chunk_mask).unsqueeze(2)  # (pairs, slots, 1)
         best = [
-            best_of_pairs(states, window_matches(channels, convolution, size)) * query_mask
+            best_pair_matches(states, window_matches(channels, convolution, size)) * query_mask
             for convolution, size in zip(self.convolutions, SIZES, strict=True)
         ]  # (pairs, slots, best) each
         features = torch.cat([torch.cat(best, dim=2).flatten(1), states.cls], dim=1)
@@ -65,7 +65,7 @@ def window_matches(channels: Tensor, convolution: nn.Module, size: int) -> Tenso
     return matches
 
 
-def best_of_pairs(states: PairStates, matches: Tensor) -> Tensor:
+def best_pair_matches(states: PairStates, matches: Tensor) -> Tensor:
     """Return the best matches of each query token in a pair's chunks, (pairs, slots, best).
 
     They are 0 if the document has fewer tokens.

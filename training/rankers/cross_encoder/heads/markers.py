@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from ranklet.training.rankers.cross_encoder.heads import HeadSizes
-from ranklet.training.rankers.cross_encoder.heads.pair_states import LEAST, PairStates, first_of
+from ranklet.training.rankers.cross_encoder.heads.pair_states import LEAST, PairStates, mask_first
 
 DROPOUT = 0.1
 
@@ -49,7 +49,7 @@ def largest(states: PairStates, markers: Tensor) -> Tensor:
 
 def first(states: PairStates, markers: Tensor) -> Tensor:
     """Return the vector of the first marker, (pairs, dimension)."""
-    by_chunk = (first_of(markers).unsqueeze(1) @ states.last).squeeze(1)
+    by_chunk = (mask_first(markers).unsqueeze(1) @ states.last).squeeze(1)
     return states.first_where(by_chunk, markers.amax(1, keepdim=True))
 
 

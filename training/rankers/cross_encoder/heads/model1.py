@@ -35,7 +35,7 @@ class Model1Head(PairNetwork):
         queries, query_mask = states.query_tokens(states.last, states.longest_query)
         x_q = self.query_projection(torch.tanh(self.query_norm(queries)))
         x_d = self.document_projection(torch.tanh(self.document_norm(states.last)))
-        translations = self.of_vectors(x_q, x_d)
+        translations = self.compare_vectors(x_q, x_d)
         return translations * states.document.unsqueeze(1), query_mask
 
     def scores(self, states: PairStates, translations: Tensor, query_mask: Tensor) -> Tensor:

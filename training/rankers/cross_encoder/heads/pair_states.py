@@ -57,7 +57,7 @@ class PairStates(NamedTuple):
 
         `allowed` is 1 or 0, (c, 1) float32.
         """
-        return first_of(self.pairs * allowed.squeeze(1)) @ values
+        return mask_first(self.pairs * allowed.squeeze(1)) @ values
 
     def each_alone(self) -> "PairStates":
         """Return the same states with every chunk as its own pair."""
@@ -88,7 +88,7 @@ class PairStates(NamedTuple):
         return self.query.sum(1).amax().clamp(min=1).to(torch.int64)
 
 
-def first_of(mask: Tensor) -> Tensor:
+def mask_first(mask: Tensor) -> Tensor:
     """Return the mask with only the first 1 of each row, (rows, n) float32."""
     return mask * (mask.cumsum(1) == 1)
 
