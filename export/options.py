@@ -7,9 +7,9 @@ from typing import Any
 from ranklet.corpus.collections.probes import Probes
 from ranklet.export.onnx.openvino_int8 import need_packages
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.lists import as_list
 from ranklet.runtime.ground.options import (
     Checked,
+    as_list,
     check_type,
     integer,
     number,

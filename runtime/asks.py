@@ -15,8 +15,7 @@ import numpy as np
 
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.frozen import frozen
-from ranklet.runtime.ground.lists import as_list
-from ranklet.runtime.ground.options import Option, declare, declared, read_attributes
+from ranklet.runtime.ground.options import Option, as_list, declare, declared, read_attributes
 
 if TYPE_CHECKING:
     from ranklet.runtime.pipelines.pipeline import PipelineLike

@@ -24,8 +24,7 @@ from ranklet.runtime.asks import (
 from ranklet.runtime.bundles.files import BundleFiles, Check, locate_additions, stamp_additions
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.ground.errors import BundleError, InputError
-from ranklet.runtime.ground.lists import as_list
-from ranklet.runtime.ground.options import check_whole
+from ranklet.runtime.ground.options import as_list, check_whole
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.ground.tracing import record
 from ranklet.runtime.storage.address import Address, BundleLike, shown

@@ -14,8 +14,7 @@ from ranklet.runtime.asks import Ask, ContextAsk, asking
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import Check, stamp_beside, stamp_bundle
 from ranklet.runtime.ground.errors import InputError, RemoteError
-from ranklet.runtime.ground.lists import as_list
-from ranklet.runtime.ground.options import DEVICES, check_one_of
+from ranklet.runtime.ground.options import DEVICES, as_list, check_one_of
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.ground.variables import Variable
 from ranklet.runtime.storage.address import Address, BundleLike, check_path, located, raw_text

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from ranklet.corpus.collections.bounds import LONGEST
 from ranklet.runtime.ground.errors import CollectionError
-from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.options import as_list
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.syncing import sync_file, sync_folder
 

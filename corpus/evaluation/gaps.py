@@ -13,7 +13,7 @@ from ranklet.corpus.progress import progress
 from ranklet.runtime.asks import check_query
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.options import as_list
 from ranklet.runtime.hits import MissingWord, Ranking
 from ranklet.runtime.pipelines.pipeline import PipelineLike
 

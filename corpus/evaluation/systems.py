@@ -18,8 +18,7 @@ from ranklet.corpus.evaluation.ranked import RankedMeasure, parse_ranked
 from ranklet.corpus.evaluation.significance import Comparison, compare
 from ranklet.corpus.progress import progress
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.ground.lists import as_list
-from ranklet.runtime.ground.options import check_integer
+from ranklet.runtime.ground.options import as_list, check_integer
 from ranklet.runtime.pipelines.pipeline import PipelineLike
 
 MEASURES = ("MRR@10", "nDCG@10", "R@100")

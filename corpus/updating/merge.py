@@ -28,8 +28,7 @@ from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.extras import hint_packages
-from ranklet.runtime.ground.lists import as_list
-from ranklet.runtime.ground.options import check_one_of
+from ranklet.runtime.ground.options import as_list, check_one_of
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.address import BundleLike, on_disk

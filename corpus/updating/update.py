@@ -29,7 +29,7 @@ from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import PLURALS, Splitting, field_type
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.extras import hint_packages
-from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.options import as_list
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.address import BundleLike

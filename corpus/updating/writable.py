@@ -20,7 +20,7 @@ from ranklet.runtime.asks import Where
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.ground.errors import InputError, RankletError
 from ranklet.runtime.ground.extras import hint_packages
-from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.options import as_list
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.ranking import load
 from ranklet.runtime.search.local import LocalSearch

@@ -7,7 +7,7 @@ inherits the rest.
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from inspect import cleandoc
 from math import inf
@@ -324,6 +324,21 @@ def check_whole(name: str, value: object, least: int) -> None:
     """Raise InputError unless `value` is a whole number of any type, `least` or more."""
     if type(value) is bool or not isinstance(value, Integral) or value < least:
         raise InputError(f"{name} must be a whole number, {least} or more, not {value!r:.60}")
+
+
+def as_list(values: Iterable[Any], name: str, hint: str) -> list[Any]:
+    """Return the values of any iterable except a string, an object or a table as a list.
+
+    Raises:
+        InputError: `values` is not such an iterable; the message contains `name` and `hint`.
+    """
+    columns = getattr(values, "columns", None)
+    if columns is not None and not callable(columns):  # a table, whose columns' names it would give
+        hint = "give one of its columns, or its rows, such as table.to_dict('records') of pandas"
+    elif not isinstance(values, str | bytes | Mapping) and isinstance(values, Iterable):
+        to_python = getattr(values, "to_pylist", None)  # Arrow iterates over its own types
+        return list(to_python() if callable(to_python) else values)
+    raise InputError(f"{name} must be a list, not {type(values).__name__}; {hint}")
 
 
 def check_one_of(name: str, value: object, allowed: Sequence[str]) -> None:

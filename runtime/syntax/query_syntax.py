@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.options import as_list
 from ranklet.runtime.syntax.signs import FIELD, OR, QUOTES
 from ranklet.runtime.text.spellings import join_acronyms
 

@@ -1,7 +1,6 @@
 """What all integrations share refuses wrong options early, and passes the others on."""
 
 import asyncio
-import inspect
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from ranklet.integrations.search import (
     retrieve,
     stored,
 )
-from ranklet.runtime import Bundle, InputError, Pipeline, Ranking, Retrieve, load
+from ranklet.runtime import Bundle, InputError, Pipeline, Ranking, Retrieve
 
 if TYPE_CHECKING:
     from tests.conftest import Built, Described
@@ -111,18 +110,6 @@ def test_a_component_is_stored_by_plain_values(bundle: Bundle, built: "Built") -
     own = Pipeline((Retrieve("bm25", 5),))
     assert Pipeline.from_json(plain_pipeline(own)) == own
     assert plain_pipeline([Retrieve("bm25", 5)]) == own.to_json()
-
-
-def test_every_keyword_of_rank_is_an_option(bundle: Bundle) -> None:
-    keywords = [
-        each.name
-        for each in inspect.signature(Bundle.rank).parameters.values()
-        if each.kind is each.KEYWORD_ONLY
-    ]
-    with pytest.raises(InputError, match="the options are ") as refused:
-        rank(load(bundle.path), QUERY, {"unknown": 1})
-    named = str(refused.value).partition("the options are ")[2].split(", ")
-    assert sorted(named) == sorted(keywords)
 
 
 def test_a_collection_in_milvus_is_not_stored_as_the_bundle(

@@ -24,7 +24,7 @@ from ranklet.integrations.search import (
 )
 from ranklet.runtime import Bundle, InputError, Ranking, UnknownDocumentError
 from ranklet.runtime.ground.extras import hint_packages
-from ranklet.runtime.ground.lists import as_list
+from ranklet.runtime.ground.options import as_list
 from ranklet.runtime.ranking import opened
 from ranklet.runtime.storage.address import BundleLike
 

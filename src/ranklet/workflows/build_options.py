@@ -15,9 +15,9 @@ from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.lists import as_list
 from ranklet.runtime.ground.options import (
     Checked,
+    as_list,
     check_type,
     number,
     one_of,

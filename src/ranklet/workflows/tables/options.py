@@ -10,8 +10,7 @@ from ranklet.corpus.collections.collection import is_collection
 from ranklet.corpus.sources.query_texts import queries_to_learn
 from ranklet.corpus.sources.source import Source
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.lists import as_list
-from ranklet.runtime.ground.options import Checked, Idle, number, one_of, read_each
+from ranklet.runtime.ground.options import Checked, Idle, as_list, number, one_of, read_each
 from ranklet.workflows.tables.texts import short_texts
 
 SIDES = ("network", "table")
