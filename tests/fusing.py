@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ranklet.corpus.building.default_pipelines import stages
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.collections.splits import JudgedQuery
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.pipelines.pipeline import Fuse, Pipeline
 from ranklet.workflows.learn.weighing import Material, Step, read_pools, weigh
 
 
@@ -20,8 +22,10 @@ def fused(
 ) -> Path:
     """Write a bundle with a pipeline ``linear`` more, which is its default."""
     bundle = Bundle(source)
-    learned = weighed(bundle, rankers, queries).pipeline
-    pipelines = {**bundle.manifest.pipelines, "linear": learned}
+    learned = weighed(bundle, rankers, queries)
+    lists = stages(rankers, bundle.manifest.rankers)
+    pipeline = Pipeline((*lists, Fuse("linear", learned.members, learned.weights)))
+    pipelines = {**bundle.manifest.pipelines, "linear": pipeline}
     with BundleWriter(target) as writer:
         writer.copy(bundle.files)
         return writer.finish(

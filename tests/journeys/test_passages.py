@@ -134,7 +134,7 @@ def test_every_answer_names_the_passage(
     (hit,) = answers.rank(bundle, {"query": "ferry"}, limits).body["hits"]  # type: ignore[call-overload]
     assert (hit["id"], hit["passage"]) == ("a/1", 3)
     explained = answers.explain(bundle, body, limits).body
-    assert list(explained) == ["query", "id", "score", "passage", "explanation"]
+    assert list(explained) == ["query", "id", "score", "index", "passage", "explanation"]
     info = answers.info(bundle, limits)
     assert (info["documents"], info["passages"]) == (4, 7)
 
