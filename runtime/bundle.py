@@ -883,13 +883,13 @@ def open_search(files: BundleFiles, before: "LocalSearch | None" = None) -> "Loc
         if not files.is_remote and not stamp_additions(folder):
             return LocalSearch(files)
         from ranklet.runtime.bundles.additions import read_additions  # few bundles have any
-        from ranklet.runtime.search.segments import PartedSearch
+        from ranklet.runtime.search.segments import SegmentedSearch
 
         additions = read_additions(files)
         if additions.is_empty:
             return LocalSearch(files)
         try:
-            return PartedSearch(files, additions, before)
+            return SegmentedSearch(files, additions, before)
         except BundleError:  # perhaps the additions were joined after the list was read
             if read_additions(files) == additions:
                 raise
@@ -905,10 +905,10 @@ def open_version(search: "LocalSearch", version: int) -> "LocalSearch":
     from ranklet.runtime.bundles.additions import open_earlier
     from ranklet.runtime.search.local import LocalSearch
     from ranklet.runtime.search.port import Earlier
-    from ranklet.runtime.search.segments import PartedSearch
+    from ranklet.runtime.search.segments import SegmentedSearch
 
     files, additions = open_earlier(search.files, version)
     is_base = additions.is_empty
-    opened = LocalSearch(files) if is_base else PartedSearch(files, additions, search)
+    opened = LocalSearch(files) if is_base else SegmentedSearch(files, additions, search)
     opened.at = Earlier(search.files.path, version)
     return opened

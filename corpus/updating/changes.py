@@ -16,7 +16,7 @@ from ranklet.runtime.bundles.manifest import Value
 from ranklet.runtime.bundles.segments import Shifts
 from ranklet.runtime.ground.errors import CollectionError, InputError, UnknownDocumentError
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.segments import list_parts
+from ranklet.runtime.search.segments import list_segments
 
 _SHOWN = 3  # ids that a message names
 
@@ -76,7 +76,7 @@ def find_changes(
         InputError: an id is added and deleted, or no document remains.
         UnknownDocumentError: an id to delete is unknown.
     """
-    documents, parts = search.documents, list_parts(search)
+    documents, parts = search.documents, list_segments(search)
     shifts = Shifts([each.files.manifest.documents for each in parts])
     gone, missing = numbers_to_delete(documents, deleted, given, missing_ok, others)
     known = {id_: number for id_ in given if (number := documents.find(id_)) >= 0}

@@ -19,7 +19,7 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.segments import AdditionFiles, Shifts
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.segments import list_parts
+from ranklet.runtime.search.segments import list_segments
 from ranklet.runtime.text.ranked import ranked_text
 
 
@@ -47,7 +47,7 @@ def place_new(
         changing: the passages of each document, by id. Known ones keep their places.
         following: the place that the first new document gets.
     """
-    files, found = [each.files for each in list_parts(search)], list[New]()
+    files, found = [each.files for each in list_segments(search)], list[New]()
     shifts = Shifts([each.manifest.documents for each in files])
     for id_, passages in changing.items():
         number = search.documents.find(id_)
@@ -61,7 +61,7 @@ def place_new(
 
 def join(search: LocalSearch, changes: Changes | None = None) -> Joined:
     """Return all documents of a collection after some changes, each in its place."""
-    files = [each.files for each in list_parts(search)]
+    files = [each.files for each in list_segments(search)]
     stored: list[Documents | Texts] = [each.need_documents() for each in files]
     begins, mask = Shifts([each.manifest.documents for each in files]).begins, search.allowed()
     stays = np.ones(begins[-1], np.bool_) if mask is None else mask.copy()
@@ -118,7 +118,7 @@ def _indexed(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where documents come from; those whose ranked text was there come from there."""
     part, number, documents = part.copy(), number.copy(), search.documents
-    files = [each.files for each in list_parts(search)]
+    files = [each.files for each in list_segments(search)]
     shifts = Shifts([each.manifest.documents for each in files])
     for at in np.flatnonzero(part == len(files)).tolist():
         new = added[number[at]]

@@ -31,7 +31,7 @@ from ranklet.runtime.ground.errors import CollectionError
 from ranklet.runtime.metadata.columns import Metadata
 from ranklet.runtime.metadata.masks import evaluate
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.segments import list_parts
+from ranklet.runtime.search.segments import list_segments
 
 MOST = 3  # additions; a search asks each of them
 GROWTH = 8  # an addition is joined with what follows it unless it is so many times as large,
@@ -78,7 +78,7 @@ class Live:
     @property
     def parts(self) -> list[LocalSearch]:
         """The search in the base and in each addition."""
-        return list_parts(self.search)
+        return list_segments(self.search)
 
     def write(
         self,

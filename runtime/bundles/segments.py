@@ -97,7 +97,7 @@ class AdditionFiles(BundleFiles):
         return self.base.tokenizer(name, plain=plain)
 
 
-class PartedStrings(Strings):
+class SegmentedStrings(Strings):
     """The strings of several parts, end to end."""
 
     def __init__(self, parts: Sequence[Strings], shifts: Shifts) -> None:
@@ -112,7 +112,7 @@ class PartedStrings(Strings):
         return self._parts[part].raw(own)
 
 
-class PartedDocuments(Documents):
+class SegmentedDocuments(Documents):
     """The documents of several parts.
 
     Args:
@@ -124,7 +124,7 @@ class PartedDocuments(Documents):
         self.parts, self.deleted = parts, deleted
         self.shifts = Shifts([len(each) for each in parts])
         self.ids, self.titles, self.texts = (
-            PartedStrings([getattr(each, name) for each in parts], self.shifts)
+            SegmentedStrings([getattr(each, name) for each in parts], self.shifts)
             for name in ("ids", "titles", "texts")
         )
         self.titled, self.vocabulary = parts[0].titled, parts[0].vocabulary

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.ground.sets import among, distinct
-from ranklet.runtime.text.analysis import Analysis, Analyzer, PartAnalysis
+from ranklet.runtime.text.analysis import Analysis, Analyzer, SegmentAnalysis
 from ranklet.runtime.text.names import CLASSES
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class QueryContext:
 
     def spread(self, others: Sequence[Analyzer]) -> None:
         """Let the query be asked in further parts of the collection, by their words."""
-        self._others = [PartQuery(self, PartAnalysis(each, self.analysis)) for each in others]
+        self._others = [SegmentQuery(self, SegmentAnalysis(each, self.analysis)) for each in others]
 
     def tokens(self, field: str) -> NDArray[np.int32]:
         """Return the query's token ids in a field, in order with repetitions, (tokens,) int32."""
@@ -186,7 +186,7 @@ class QueryContext:
         return value
 
 
-class PartQuery(QueryContext):
+class SegmentQuery(QueryContext):
     """A query in the words of one part of a collection, which has a vocabulary of its own.
 
     Its tokens stand in the same order as those of the whole query, and what a model has made of
@@ -197,9 +197,9 @@ class PartQuery(QueryContext):
         analysis: the part's.
     """
 
-    def __init__(self, whole: QueryContext, analysis: PartAnalysis) -> None:
+    def __init__(self, whole: QueryContext, analysis: SegmentAnalysis) -> None:
         super().__init__(whole.text, analysis, weights=whole.weights)
-        self.own: PartAnalysis = analysis
+        self.own: SegmentAnalysis = analysis
         self._whole: QueryContext = proxy(whole)  # which has this one, so both would wait for a gc
         self._values, self._locks = whole._values, whole._locks
 

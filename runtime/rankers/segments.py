@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.answers.explanation import Explanation
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.bundles.segments import PartedDocuments
+from ranklet.runtime.bundles.segments import SegmentedDocuments
 from ranklet.runtime.call.candidates import Candidates, StoredCandidates, TextCandidates
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.call.protocol import Ranker, Retrieved, Retriever, Scores
-from ranklet.runtime.call.query import PartQuery, QueryContext
+from ranklet.runtime.call.query import QueryContext, SegmentQuery
 from ranklet.runtime.ground.sets import distinct
 
 
@@ -30,7 +30,7 @@ class _Share(NamedTuple):
     candidates: Candidates
 
 
-class PartedRanker(Ranker):
+class SegmentedRanker(Ranker):
     """A ranker over several parts.
 
     Args:
@@ -41,7 +41,7 @@ class PartedRanker(Ranker):
     """
 
     def __init__(
-        self, base: Ranker, files: Sequence[BundleFiles], documents: PartedDocuments, field: str
+        self, base: Ranker, files: Sequence[BundleFiles], documents: SegmentedDocuments, field: str
     ) -> None:
         self._parts, self._documents, self._field = base.over(files), documents, field
         self.base = self._parts[0] or base
@@ -101,7 +101,7 @@ class PartedRanker(Ranker):
         documents, known = self._documents.parts[part], dict[str, dict[int, NDArray[np.int32]]]()
         if self._field:
             tokens, lengths = documents.tokens(self._field, numbers)
-            if self._field != "wordpieces" and isinstance(query, PartQuery):
+            if self._field != "wordpieces" and isinstance(query, SegmentQuery):
                 tokens = query.own.in_whole(tokens)
             pieces = np.split(tokens.astype(np.int32), np.cumsum(lengths)[:-1])
             known[self._field] = dict(enumerate(pieces))
@@ -111,7 +111,7 @@ class PartedRanker(Ranker):
         return TextCandidates(texts, analysis, titles=titles, known=known)
 
 
-class PartedRetriever(PartedRanker, Retriever):
+class SegmentedRetriever(SegmentedRanker, Retriever):
     """A ranker with an index in every part."""
 
     @property

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from ranklet.runtime.bundles.additions import Additions, open_addition
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Value
-from ranklet.runtime.bundles.segments import PartedDocuments, Shifts
+from ranklet.runtime.bundles.segments import SegmentedDocuments, Shifts
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask, both
 from ranklet.runtime.call.protocol import Ranker, Retriever
-from ranklet.runtime.call.query import PartQuery, Phrases, QueryContext
+from ranklet.runtime.call.query import Phrases, QueryContext, SegmentQuery
 from ranklet.runtime.ground.errors import BundleError, damaged
 from ranklet.runtime.ground.sets import distinct
 from ranklet.runtime.metadata.columns import Column, Metadata
@@ -23,7 +23,7 @@ from ranklet.runtime.metadata.segments import joined
 from ranklet.runtime.metadata.where import Condition
 from ranklet.runtime.pipelines.pipeline import Boost
 from ranklet.runtime.rankers.opening import open_ranker
-from ranklet.runtime.rankers.segments import PartedRanker, PartedRetriever
+from ranklet.runtime.rankers.segments import SegmentedRanker, SegmentedRetriever
 from ranklet.runtime.search.boosting import at_one_time
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.reading import read_query
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ranklet.runtime.completion.words import PartWords
 
 
-class PartedSearch(LocalSearch):
+class SegmentedSearch(LocalSearch):
     """The documents of a base and its additions; immutable and shared by all threads.
 
     Args:
@@ -52,7 +52,7 @@ class PartedSearch(LocalSearch):
     def __init__(
         self, files: BundleFiles, additions: Additions, before: LocalSearch | None = None
     ) -> None:
-        known = {each.files.path.name: each for each in list_parts(before)}
+        known = {each.files.path.name: each for each in list_segments(before)}
         opened = [files]
         for each in additions.parts:
             same = known.get(each.file)
@@ -68,9 +68,9 @@ class PartedSearch(LocalSearch):
             self.parts.append(same if same and fits else LocalSearch(own, types))
 
     @cached_property
-    def columns(self) -> "PartedMetadata":
+    def columns(self) -> "SegmentedMetadata":
         """The metadata of the documents of all parts."""
-        return PartedMetadata([each.columns for each in self.parts], self.metadata)
+        return SegmentedMetadata([each.columns for each in self.parts], self.metadata)
 
     @cached_property
     def deleted(self) -> Mask:
@@ -85,9 +85,9 @@ class PartedSearch(LocalSearch):
         return np.concatenate(flags)
 
     @cached_property
-    def documents(self) -> PartedDocuments:
+    def documents(self) -> SegmentedDocuments:
         """The documents of all parts."""
-        return PartedDocuments([each.documents for each in self.parts], self.deleted)
+        return SegmentedDocuments([each.documents for each in self.parts], self.deleted)
 
     @property
     def vocabularies(self) -> Sequence[Vocabulary]:
@@ -145,7 +145,7 @@ class PartedSearch(LocalSearch):
         for part, places, own in self.documents.shifts.shares(numbers):
             asked = query.everywhere[part]
             found = self.parts[part].words(asked, own)
-            if isinstance(asked, PartQuery):
+            if isinstance(asked, SegmentQuery):
                 found = found._replace(tokens=asked.own.in_whole(found.tokens))
             lengths[places] = found.lengths
             parts.append((places[found.owner], found))
@@ -171,7 +171,7 @@ class PartedSearch(LocalSearch):
         """Return a ranker over all parts, opened on first use."""
         if name not in self._rankers:
             base = open_ranker(self.files, name)
-            kind = PartedRetriever if isinstance(base, Retriever) else PartedRanker
+            kind = SegmentedRetriever if isinstance(base, Retriever) else SegmentedRanker
             files, field = [each.files for each in self.parts], self.files.settings(name).field
             self._rankers[name] = kind(base, files, self.documents, field)
         return self._rankers[name]
@@ -196,14 +196,14 @@ class PartedSearch(LocalSearch):
         return _joined(found, self.documents.shifts)
 
 
-def list_parts(search: LocalSearch | None) -> list[LocalSearch]:
+def list_segments(search: LocalSearch | None) -> list[LocalSearch]:
     """Return the search in the base and in each addition."""
-    if isinstance(search, PartedSearch):
+    if isinstance(search, SegmentedSearch):
         return search.parts
     return [] if search is None else [search]
 
 
-class PartedMetadata(Metadata):
+class SegmentedMetadata(Metadata):
     """The metadata of the documents of several parts.
 
     Args:
@@ -235,7 +235,7 @@ class PartedMetadata(Metadata):
             each.compare(list(names))
 
 
-class _PartedPhrases:
+class _SegmentedPhrases:
     """The phrases of a query in each part."""
 
     def __init__(self, parts: Sequence[Phrases | None], shifts: Shifts) -> None:
@@ -283,7 +283,7 @@ def _joined(parts: Sequence[QueryContext], shifts: Shifts) -> QueryContext:
             ]
         )
     if any(each.phrases is not None for each in parts):
-        phrases = _PartedPhrases([each.phrases for each in parts], shifts)
+        phrases = _SegmentedPhrases([each.phrases for each in parts], shifts)
     left_out = dict.fromkeys(line for each in parts for line in each.left_out)
     return QueryContext(
         base.text, analysis, added, allowed, base.corrections, phrases, tuple(left_out),
