@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.errors import InputError, suggest
 from ranklet.runtime.ground.frozen import frozen
 from ranklet.runtime.ground.options import Option, as_list, declare, declared, read_attributes
 
@@ -201,10 +201,7 @@ class Ask:
         known = keywords(cls)
         for name in given:
             if name not in known:
-                from difflib import get_close_matches
-
-                close = get_close_matches(name, known, 1)
-                meant = f"; did you mean {close[0]!r}?" if close else ""
+                meant = suggest(name, [*known])
                 raise TypeError(f"{cls.GROUP}() has no keyword argument {name!r}{meant}")
         return cls(**given)
 

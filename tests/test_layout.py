@@ -236,7 +236,7 @@ def test_the_wheel_holds_all_the_code_and_nothing_else(clone: Path, tmp_path: Pa
         for package, place in PRODUCT.items()
         for folder in [clone / place.relative_to(ROOT)]
         for path in folder.rglob("*")
-        if path.suffix in {".py", ".txt", ".html", ".css", ".js", ".svg", ".typed"}
+        if path.suffix in {".py", ".txt", ".md", ".html", ".css", ".js", ".svg", ".typed"}
     }
 
 

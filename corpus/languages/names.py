@@ -1,8 +1,6 @@
 """The languages that a collection may have, by code and by English name."""
 
-from difflib import get_close_matches
-
-from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.errors import InputError, suggest
 from ranklet.runtime.text.stems import LANGUAGES as LANGUAGES
 
 AUTO = "auto"  # found out for each document
@@ -31,10 +29,9 @@ def language_code(given: object) -> str:
     code = ALIASES.get(code, code)
     if code in LANGUAGES or code == AUTO:
         return code
-    alike = [by_name[name] for name in get_close_matches(wanted, by_name, 3)]
-    alike += [each for each in get_close_matches(wanted, LANGUAGES, 3, 0.5) if each not in alike]
-    shown = [f"{code} ({LANGUAGES[code]})" for code in alike or ["de", "en", "es", "fr", "zh"]]
+    shown = {code: f"{code} ({name})" for code, name in LANGUAGES.items()}
+    shown |= {name: shown[code] for name, code in by_name.items()}
     raise InputError(
-        f"unknown language {given!r}; {'did you mean' if alike else 'known are, for example,'} "
-        f"{', '.join(shown)}? 'auto' finds out the language of each document"
+        f"unknown language {given!r}{suggest(wanted, shown, 3, 0.5)}; give a code such as 'de', an "
+        "English name, or 'auto', which finds out the language of each document"
     )

@@ -11,41 +11,39 @@ from ranklet.corpus.sources.cells import is_missing
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.runtime.ground.errors import InputError
 
-# Names in the order of preference, as `normal` returns them. Some are those of BEIR, Pyserini,
-# LangChain, MS MARCO's and Wikipedia's tables. After those in English come German, French, Spanish,
-# Italian, Portuguese, Dutch, Polish, Russian, Japanese and Chinese ones.
+# The names of a column that is a title, a question, the name of something, a text, or what stands
+# before a text, by language and in the order of preference, as `_spell` returns them. Some are
+# those of BEIR, Pyserini, LangChain, MS MARCO's and Wikipedia's tables.
+_NAMES: Mapping[str, tuple[str, str, str, str, str]] = {
+    "en": (
+        "title headline heading subject", "question prompt instruction",
+        "name product term word topic concept caption",
+        "text contents content body passage document page_content context article description "
+        "review answer response completion output reply solution abstract summary bio biography "
+        "sentence comment message definition meaning explanation",
+        "query input abstract summary subtitle teaser excerpt highlights",
+    ),
+    "de": ("titel uberschrift betreff", "frage", "", "inhalt beschreibung antwort",
+           "zusammenfassung"),
+    "fr": ("titre sujet", "", "nom", "texte contenu reponse", "resume"),
+    "es": ("titulo asunto", "pregunta", "nombre", "texto contenido descripcion respuesta",
+           "resumen"),
+    "it": ("titolo oggetto", "domanda", "nome", "testo contenuto descrizione risposta",
+           "riassunto"),
+    "pt": ("assunto", "pergunta", "", "conteudo descricao resposta", "resumo"),
+    "nl": ("onderwerp", "vraag", "naam", "tekst inhoud beschrijving antwoord", "samenvatting"),
+    "pl": ("tytuł temat", "pytanie", "nazwa", "tresc opis odpowiedz", "streszczenie"),
+    "ru": ("заголовок тема", "вопрос", "название", "текст содержание описание ответ", "аннотация"),
+    "ja": ("タイトル", "質問", "", "本文 内容 説明 回答", "要約"),
+    "zh": ("標題 标题", "问题 問題", "名称", "正文 內容 描述 答案", "摘要"),
+}  # fmt: skip
+_TITLES, _QUESTIONS, _OBJECTS, TEXTS, _LEADS = (
+    tuple(" ".join(names).split()) for names in zip(*_NAMES.values(), strict=True)
+)
+TITLES = (*_TITLES, *_QUESTIONS, *_OBJECTS, "summary")
+LEADS = (*_QUESTIONS, *_LEADS)
 IDS = (
-    "_id", "id", "doc_id", "docid", "document_id", "docno", "pid", "passage_id",
-    "uid", "key",
-)  # fmt: skip
-QUESTIONS = (
-    "question", "prompt", "instruction", "frage", "pregunta", "domanda", "pergunta",
-    "vraag", "pytanie", "вопрос", "質問", "问题", "問題",
-)  # fmt: skip
-TITLES = (
-    "title", "headline", "heading", "subject", "titel", "uberschrift", "betreff",
-    "titre", "sujet", "titulo", "asunto", "titolo", "oggetto", "assunto", "onderwerp",
-    "tytuł", "temat", "заголовок", "тема", "タイトル", "標題", "标题", *QUESTIONS, "name",
-    "product", "term", "word", "topic", "concept", "caption", "nom", "nombre",
-    "nome", "naam", "nazwa", "название", "名称", "summary",
-)  # fmt: skip
-TEXTS = (
-    "text", "contents", "content", "body", "passage", "document", "page_content",
-    "context", "article", "description", "review", "answer", "response",
-    "completion", "output", "reply", "solution", "abstract", "summary", "bio",
-    "biography", "sentence", "comment", "message", "definition", "meaning",
-    "explanation", "inhalt", "beschreibung",
-    "antwort", "texte", "contenu", "reponse", "texto", "contenido", "descripcion",
-    "respuesta", "testo", "contenuto", "descrizione", "risposta", "conteudo",
-    "descricao", "resposta", "tekst", "inhoud", "beschrijving", "antwoord", "tresc",
-    "opis", "odpowiedz", "текст", "содержание", "описание", "ответ", "本文", "内容",
-    "説明", "回答", "正文", "內容", "描述", "答案",
-)  # fmt: skip
-# What stands before a text and belongs to it, if it is not the title.
-LEADS = (
-    *QUESTIONS, "query", "input", "abstract", "summary", "subtitle", "teaser",
-    "excerpt", "highlights", "zusammenfassung", "resume", "resumen", "riassunto",
-    "resumo", "samenvatting", "streszczenie", "аннотация", "要約", "摘要",
+    "_id", "id", "doc_id", "docid", "document_id", "docno", "pid", "passage_id", "uid", "key",
 )  # fmt: skip
 NONE = "-"  # the name of no column
 SAMPLE = 100  # values of a column whose words are counted
@@ -86,14 +84,11 @@ class Columns:
         parts.append(f"the id is {self.id!r}" if self.id else "ids are numbered")
         if any(len(name.split()) > WORDS for name in self.text):
             parts.append("pass --no-header if that is a text and not a name")
-        said = ", ".join(parts)
-        if self.unsearched:
-            named, all_ = (
-                ", ".join(map(repr, self.unsearched)),
-                ",".join(self.text + self.unsearched),
-            )
-            said += f"; not searched: {named} (to include, pass --text-column {all_!r})"
-        return said
+        if not self.unsearched:
+            return ", ".join(parts)
+        named, all_ = ", ".join(map(repr, self.unsearched)), ",".join(self.text + self.unsearched)
+        included = f"(to include, pass --text-column {all_!r})"
+        return f"{', '.join(parts)}; not searched: {named} {included}"
 
 
 class Survey:
@@ -156,37 +151,40 @@ def choose_columns(survey: Survey, options: SourceOptions, name: str) -> Columns
     Raises:
         InputError: a named column does not exist, or no column looks like a text.
     """
-    present = survey.present
-    given = _given_texts(options.text_column, present)
-    for flag, columns in (
-        ("text-column", given),
-        ("title-column", [options.title_column]),
-        ("id-column", [options.id_column]),
-    ):
-        for column in columns:
-            if column and column not in present and (column != NONE or flag == "text-column"):
-                raise InputError(
-                    f"{name} has no column {column!r} (--{flag}); it has {listed(present)}"
-                )
+    given = _given_texts(options.text_column, survey.present)
+    _check_named(survey, given, options, name)
     used = {*given, options.title_column, options.id_column}
-    free = [field for field in present if field not in used and field in survey.outer]
+    free = [each for each in survey.present if each not in used and each in survey.outer]
     text = given or _texts(survey, free)
     if not text:
         raise InputError(
-            f"no column of {name} looks like a text; it has {listed(present)}. Pass --text-column "
-            "with one of them, or --no-header if the first line of the table is data"
+            f"no column of {name} looks like a text; it has {listed(survey.present)}. Pass "
+            "--text-column with one of them, or --no-header if the first line of the table is data"
         )
-    free = [field for field in free if field not in text]
     # A column that is named as the id stays the title, if it would be.
-    named = [each for each in present if each == options.id_column and each not in text]
-    title = options.title_column or _title(survey, [*free, *named])
-    free = [field for field in free if field != title]
+    titles = [each for each in (*free, options.id_column) if each in survey.present]
+    title = options.title_column or _title(survey, _without(titles, *text))
+    free = _without(free, *text, title)
     id_ = options.id_column or _id(survey, free)
     if not given:
-        text = (*(each for each in free if each != id_ and _is_lead(survey, each)), *text)
-    others = [each for each in present if each not in (*text, title, id_)]
+        text = (*(each for each in _without(free, id_) if _is_lead(survey, each)), *text)
+    others = _without(survey.present, *text, title, id_)
     title, id_ = ("" if column == NONE else column for column in (title, id_))
     return Columns(text, title, id_, tuple(each for each in others if _is_text(survey, each)))
+
+
+def _without(names: Iterable[str], *others: str) -> list[str]:
+    return [each for each in names if each not in others]
+
+
+def _check_named(survey: Survey, texts: Sequence[str], options: SourceOptions, name: str) -> None:
+    """Raise InputError unless the columns exist that the user has named; a dash names none."""
+    named = [("text", each) for each in texts]
+    named += [("title", options.title_column or NONE), ("id", options.id_column or NONE)]
+    for role, column in named:
+        if column not in survey.present and (column != NONE or role == "text"):
+            has = listed(survey.present)
+            raise InputError(f"{name} has no column {column!r} (--{role}-column); it has {has}")
 
 
 def _given_texts(given: str, present: Mapping[str, int]) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.errors import InputError, suggest
 from ranklet.runtime.ground.frozen import frozen
-from ranklet.runtime.ground.variables import PREFIX, VARIABLES
+from ranklet.runtime.ground.variables import PREFIX, VARIABLES, Variable
 
 V = TypeVar("V")
 
@@ -194,12 +194,10 @@ def check_variables(variables: Mapping[str, str]) -> None:
             raise InputError(f"{name} is set, but blank; give it a value, or do not set it")
         if known.get(short) == name:
             continue
-        from difflib import get_close_matches  # only for messages
-
         near = 0 if short.startswith("MAX_") else _NEAR  # a limit that is none limits nothing
-        meant = ["API_KEY"] if "KEY" in short else get_close_matches(short, known, 1, near)
-        if meant:
-            raise InputError(f"{name} is no setting; did you mean {known[meant[0]]}?")
+        likely = {short: Variable.API_KEY} if "KEY" in short else known
+        if meant := suggest(short, likely, 1, near):
+            raise InputError(f"{name} is no setting{meant}")
 
 
 def whole_number(

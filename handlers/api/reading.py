@@ -31,6 +31,7 @@ from ranklet.handlers.api.field import (
 from ranklet.handlers.api.fields import list_fields
 from ranklet.handlers.api.limits import Limits, characters
 from ranklet.runtime.asks import MAX_PARTS, MAX_WORDS, own_documents
+from ranklet.runtime.ground.errors import suggest
 from ranklet.runtime.ground.strict_json import unique
 
 if TYPE_CHECKING:
@@ -195,11 +196,8 @@ class Request:
     def _check_known(self, name: str, value: Any) -> None:
         field = self._fields.get(name)
         if field is None:
-            from difflib import get_close_matches
-
             allowed = [each.name for each in self._fields.values() if each.type is not ABSENT]
-            close = get_close_matches(name[:_SHOWN], allowed, 1)
-            meant = f" (did you mean {close[0]!r}?)" if close else ""
+            meant = suggest(name, allowed)
             raise RequestError(
                 422, f"unknown field {name[:_SHOWN]!r}{meant}; the fields are {', '.join(allowed)}"
             )

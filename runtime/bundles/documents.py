@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.ground.errors import BundleError, InputError, UnknownDocumentError, damaged
+from ranklet.runtime.ground.errors import (
+    BundleError,
+    InputError,
+    UnknownDocumentError,
+    damaged,
+    suggest,
+)
 from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole
 from ranklet.runtime.storage.forward import Forward, Gathered
 from ranklet.runtime.storage.strings import Strings
@@ -127,26 +133,14 @@ class Documents:
 
     def unknown(self, document_id: str) -> str:
         """Return a message that there is no document of an id, with ids that look like it."""
-        near = " or ".join(map(repr, self._near(document_id, self._placed(document_id)[1])))
-        first = f"the first is {self.ids[0]!r}" if len(self) else "so there is none"
-        hint = f"did you mean {near}?" if near else first
-        return (
-            f"unknown document id {document_id[:_SHOWN]!r}: the bundle has {self.whole:,} "
-            f"documents; {hint}"
-        )
-
-    def _near(self, wanted: str, place: int) -> list[str]:
-        """Return ids that look like one that is unknown, among those that would stand next to it.
-
-        Args:
-            wanted: the unknown id.
-            place: where it would stand in `by_id`.
-        """
-        from difflib import get_close_matches  # only for messages
-
+        place = self._placed(document_id)[1]
         nearest = self.by_id[max(0, place - _NEAR) : place + _NEAR]
-        ids = {self.ids[int(number)][:_SHOWN] for number in nearest}
-        return get_close_matches(wanted[:_SHOWN], sorted(ids), 2)
+        near = suggest(document_id, sorted(self.ids[int(each)][:_SHOWN] for each in nearest), 2)
+        first = f"the first is {self.ids[0]!r}" if len(self) else "so there is none"
+        return (
+            f"unknown document id {document_id[:_SHOWN]!r}{near}: the bundle has {self.whole:,} "
+            f"documents; {first}"
+        )
 
     def lacking(self, ids: Iterable[str]) -> set[str]:
         """Return the ids that no document has."""

@@ -7,14 +7,15 @@ schema.
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, field
+from collections.abc import Mapping, Sequence
 from datetime import date
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ranklet.runtime.ground import shapes
 from ranklet.runtime.ground.errors import BundleError, UnknownRankerError
 from ranklet.runtime.ground.frozen import frozen
+from ranklet.runtime.ground.shapes import Shape, by_name, list_parts, part, read_parts, to_plain
 from ranklet.runtime.ground.strict_json import unique
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.pipelines.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
@@ -32,12 +33,9 @@ MAX_DEPTH = 32  # nested objects and lists; a readable manifest can then also be
 _PATH = r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*"
 _NAME = r"[A-Za-z0-9_-]{1,64}"
 _LANGUAGE = r"[a-z]{2,3}"
-_SHA256 = r"[0-9a-f]{64}"
 _NO_DIGEST = "0" * 64
 
 _LONGEST_REMARK = 1000  # characters
-
-T = TypeVar("T")
 
 # What Python has for a value; a date may be a datetime, in UTC.
 Value = str | int | float | bool | date | list[str]
@@ -78,19 +76,18 @@ class FileEntry(NamedTuple):
 class RankerEntry:
     """One exported ranker, whose files are in ``rankers/NAME/``."""
 
-    kind: str
-    settings: Mapping[str, Any]  # what was chosen
-    measured: Mapping[str, float] = field(default_factory=dict)  # when it was indexed
+    kind: str = part(shapes.one_of(KINDS))
+    settings: Mapping[str, Any] = part(shapes.OBJECT)  # what was chosen
+    # When it was indexed.
+    measured: Mapping[str, float] = part(by_name(shapes.NUMBER.read), dict)
     # The settings that indexing replaced because of the collection, as they were exported.
-    replaced: Mapping[str, Any] = field(default_factory=dict)
+    replaced: Mapping[str, Any] = part(shapes.OBJECT, dict, optional=True)
     # The sha256 of what the stored vectors of documents depend on; "" if there are none.
-    encoder: str = ""
+    encoder: str = part(shapes.DIGEST, "", optional=True)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object of the entry; what it does not have is left out."""
-        content = asdict(self)
-        optional = {key: content.pop(key) for key in ("replaced", "encoder")}
-        return content | {key: value for key, value in optional.items() if value}
+        return to_plain(self)
 
     def read_settings(self, name: str) -> Any:
         """Return the kind's settings; raise BundleError with the ranker's name for a bad one."""
@@ -107,52 +104,91 @@ class Splitting(NamedTuple):
 UNSPLIT = Splitting(0, 0)
 
 
+def check_path(path: str) -> str:
+    """Return the path if a bundle may contain it; raise BundleError otherwise."""
+    if not re.fullmatch(_PATH, path) or len(path) > 255 or path == MANIFEST:
+        raise BundleError(
+            f"{path[:80]!r} is not a path inside the bundle; allowed are plain "
+            "relative paths of letters, digits, '_', '-' and '.' that do not start with '.'"
+        )
+    return path
+
+
+def check_name(name: str) -> str:
+    """Return the name if a ranker or a pipeline may have it; raise BundleError otherwise."""
+    if not re.fullmatch(_NAME, name):
+        raise BundleError(
+            f"{name[:80]!r} is not a name of a ranker or a pipeline; use 1 to 64 letters, digits, "
+            "'_' and '-'"
+        )
+    return name
+
+
+def _read_calibrations(raw: list[Any], where: str) -> "tuple[Calibration, ...]":
+    from ranklet.runtime.pipelines.relevance import MAX_CALIBRATIONS, Calibration
+
+    if len(raw) > MAX_CALIBRATIONS:
+        raise BundleError(f"{where} must be at most {MAX_CALIBRATIONS} calibrations")
+    return tuple(Calibration.from_json(each, f"{where}[{at}]") for at, each in enumerate(raw))
+
+
+def _is_language(code: object) -> bool:
+    return isinstance(code, str) and bool(re.fullmatch(_LANGUAGE, code))
+
+
+def _types(allowed: Sequence[str]) -> Shape:
+    """Return the shape of an object whose values are some types, which is sorted by name."""
+    read = by_name(shapes.one_of(allowed).read, most=MAX_FIELDS).read
+    return shapes.OBJECT._replace(make=lambda raw, where: dict(sorted(read(raw, where).items())))
+
+
+_SIZE = shapes.whole()
+_FILE = shapes.record(FileEntry, {"bytes": _SIZE, "sha256": shapes.DIGEST})
+_SPLITTING = shapes.record(Splitting, {"words": _SIZE, "overlap": _SIZE})
+_RANKER = shapes.record(RankerEntry, list_parts(RankerEntry))
+_LANGUAGES = shapes.several("one or more codes of languages such as 'en'", _is_language, 1)
+_CALIBRATIONS = Shape("a list of calibrations", (list,), make=_read_calibrations)
+
+
 @frozen
 class Manifest:
-    """The description of a bundle."""
+    """The description of a bundle, by fields in the order in which they are written."""
 
-    ranklet_version: str = ""  # this and the next are the writer's
-    created: str = ""  # ISO 8601, UTC
-    documents: int = 0  # 0 if no collection has been indexed yet
-    fields: tuple[str, ...] = ()  # the fields in which the collection is analysed
-    rankers: Mapping[str, RankerEntry] = field(default_factory=dict)
-    pipelines: Mapping[str, Pipeline] = field(default_factory=dict)
-    default_pipeline: str = ""
-    files: Mapping[str, FileEntry] = field(default_factory=dict)  # the writer's, too
-    titles: bool = True  # whether titles are ranked and not only shown
-    languages: tuple[str, ...] = ENGLISH  # codes of the texts' languages, most frequent first
-    normaliser: str = STEM  # what the forms of a word have in common
+    sha256: str = part(shapes.DIGEST, "", compare=False)  # of its own text; see `seal_manifest`
+    ranklet_version: str = part(shapes.TEXT, "")  # this and the next are the writer's
+    created: str = part(shapes.TEXT, "")  # ISO 8601, UTC
+    # 0 if no collection has been indexed yet
+    documents: int = part(shapes.whole((1 << 31) - 1), 0)
+    titles: bool = part(shapes.FLAG, True)  # whether titles are ranked and not only shown
+    # Codes of the texts' languages, most frequent first.
+    languages: tuple[str, ...] = part(_LANGUAGES, ENGLISH)
+    # What the forms of a word have in common.
+    normaliser: str = part(shapes.one_of(NORMALISERS), STEM)
     # The type of each other field of the documents, sorted by name; see `runtime.metadata`.
-    metadata: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = part(_types(TYPES), dict, optional=True)
     # The types that were declared for columns, by which those of added documents are read, too.
-    declared: Mapping[str, str] = field(default_factory=dict)
-    relevance: "tuple[Calibration, ...]" = ()  # what judged queries taught about scores
-    splitting: Splitting = UNSPLIT  # only a bundle with documents says it
-    provenance: Mapping[str, Any] = field(default_factory=dict)  # for people, never interpreted
-    sha256: str = field(default="", compare=False)  # of its own text; see `seal_manifest`
+    declared: Mapping[str, str] = part(_types(DECLARED_TYPES), dict, optional=True)
+    # The fields in which the collection is analysed.
+    fields: tuple[str, ...] = part(shapes.several(", ".join(FIELDS), FIELDS.__contains__), ())
+    # Only a bundle with documents says it.
+    splitting: Splitting = part(shapes.OBJECT._replace(make=_SPLITTING), UNSPLIT)
+    rankers: Mapping[str, RankerEntry] = part(by_name(_RANKER, check_name), dict)
+    pipelines: Mapping[str, Pipeline] = part(by_name(Pipeline.from_json, check_name), dict)
+    default_pipeline: str = part(shapes.TEXT, "")
+    # What judged queries taught about scores.
+    relevance: "tuple[Calibration, ...]" = part(_CALIBRATIONS, (), optional=True)
+    files: Mapping[str, FileEntry] = part(by_name(_FILE, check_path), dict)  # the writer's
+    provenance: Mapping[str, Any] = part(shapes.OBJECT, dict)  # for people, never interpreted
 
     def to_json(self) -> str:
         """Return the text of ``manifest.json``; equal contents give equal texts."""
-        taught = {"relevance": [each.to_json() for each in self.relevance]}
-        content = {
-            "format_version": FORMAT_VERSION,
-            "ranklet_version": self.ranklet_version,
-            "created": self.created,
-            "documents": self.documents,
-            "titles": self.titles,
-            "languages": list(self.languages),
-            "normaliser": self.normaliser,
-            **({"metadata": dict(sorted(self.metadata.items()))} if self.metadata else {}),
-            **({"declared": dict(sorted(self.declared.items()))} if self.declared else {}),
-            "fields": list(self.fields),
-            **({"splitting": self.splitting._asdict()} if self.documents else {}),
-            "rankers": {name: entry.to_json() for name, entry in self.rankers.items()},
-            "pipelines": {name: pipeline.to_json() for name, pipeline in self.pipelines.items()},
-            "default_pipeline": self.default_pipeline,
-            **(taught if self.relevance else {}),
-            "files": {path: entry._asdict() for path, entry in sorted(self.files.items())},
-            "provenance": dict(self.provenance),
-        }
+        content = {"format_version": FORMAT_VERSION} | to_plain(self)
+        for name in {"metadata", "declared", "files"} & content.keys():
+            content[name] = dict(sorted(content[name].items()))
+        content["files"] = {path: each._asdict() for path, each in content["files"].items()}
+        content["splitting"] = self.splitting._asdict()
+        if not self.documents:
+            del content["splitting"]
         return seal_manifest(content)
 
     def compare(self, text: str | bytes) -> None:
@@ -178,39 +214,14 @@ class Manifest:
             _check_depth(raw, MAX_DEPTH)
         except (ValueError, RecursionError) as error:
             raise BundleError(f"{MANIFEST} is not valid JSON: {error}") from error
-        read = _Reader(raw, MANIFEST)
-        if reason := other_version(
-            read.integer("format_version"), "make it again with `ranklet build` or `ranklet index`"
-        ):
+        where = f"{MANIFEST}: "
+        version = read_parts({"format_version": _SIZE}, raw, where)["format_version"]
+        remedy = "make it again with `ranklet build` or `ranklet index`"
+        if reason := other_version(version, remedy):
             raise BundleError(f"the bundle {reason}")
-        manifest = cls(
-            sha256=read.digest("sha256"),
-            ranklet_version=read.string("ranklet_version"),
-            created=read.string("created"),
-            documents=read.integer("documents", most=(1 << 31) - 1),
-            fields=tuple(read.names("fields", FIELDS)),
-            rankers={
-                check_name(name): _ranker(_Reader(entry, f"rankers.{name}"))
-                for name, entry in read.mapping("rankers").items()
-            },
-            pipelines={
-                check_name(name): Pipeline.from_json(stages, f"{MANIFEST}: pipelines.{name}")
-                for name, stages in read.mapping("pipelines").items()
-            },
-            default_pipeline=read.string("default_pipeline"),
-            files={
-                check_path(path): _file(_Reader(entry, f"files.{path}"))
-                for path, entry in read.mapping("files").items()
-            },
-            titles=read.boolean("titles"),
-            languages=tuple(read.codes("languages")),
-            normaliser=read.choice("normaliser", NORMALISERS),
-            metadata=read.types("metadata", TYPES),
-            declared=read.types("declared", DECLARED_TYPES),
-            relevance=read.calibrations("relevance"),
-            splitting=read.splitting("splitting") if read.integer("documents") else UNSPLIT,
-            provenance=read.mapping("provenance"),
-        )
+        unsplit = raw.get("documents") == 0
+        parts = {k: v for k, v in _MANIFEST.items() if not (unsplit and k == "splitting")}
+        manifest = cls(**read_parts(parts, raw, where))
         manifest._check_references()
         return manifest
 
@@ -287,12 +298,19 @@ class Manifest:
                         )
 
 
+_MANIFEST = list_parts(Manifest)
+
+
 def seal_manifest(content: Mapping[str, Any]) -> str:
     """Return the text of ``manifest.json`` with a digest of itself, which is its first value."""
     content = {"sha256": _NO_DIGEST, **{key: content[key] for key in content if key != "sha256"}}
     # In ASCII, because names of folders may contain characters that UTF-8 cannot encode.
-    text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+    text = json.dumps(content, indent=1, allow_nan=False, default=_plain) + "\n"
     return text.replace(_NO_DIGEST, digest_without(text, _NO_DIGEST), 1)
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value.to_json()
 
 
 def digest_without(text: str | bytes, stated: str) -> str:
@@ -301,113 +319,6 @@ def digest_without(text: str | bytes, stated: str) -> str:
 
     raw = text.encode() if isinstance(text, str) else text
     return sha256(raw.replace(stated.encode(), _NO_DIGEST.encode(), 1)).hexdigest()
-
-
-class _Reader:
-    """Reads typed values from a JSON object and names their place in errors."""
-
-    def __init__(self, raw: object, where: str) -> None:
-        if not isinstance(raw, dict):
-            raise BundleError(f"{where} must be a JSON object, not {type(raw).__name__}")
-        self._raw, self._where = raw, where
-
-    def _get(
-        self, key: str, kind: type[T], wanted: str, fits: Callable[[T], bool] = lambda _: True
-    ) -> T:
-        if key not in self._raw:
-            raise BundleError(f"{self._where}: {key!r} is missing; it must be {wanted}")
-        value: T = self._raw[key]
-        if type(value) is not kind or not fits(value):
-            raise BundleError(f"{self._where}: {key!r} is {repr(value)[:80]}; it must be {wanted}")
-        return value
-
-    def integer(self, key: str, most: int = 1 << 62) -> int:
-        """Return a whole number from 0 to `most`."""
-        return self._get(key, int, f"an integer, 0 to {most}", lambda value: 0 <= value <= most)
-
-    def boolean(self, key: str) -> bool:
-        """Return a boolean."""
-        return self._get(key, bool, "true or false")
-
-    def string(self, key: str) -> str:
-        """Return a string."""
-        return self._get(key, str, "a string")
-
-    def codes(self, key: str) -> Sequence[str]:
-        """Return a list of codes of languages."""
-        wanted = "a list of one or more codes of languages such as 'en'"
-
-        def fits(codes: list[Any]) -> bool:
-            return bool(codes) and all(
-                isinstance(code, str) and re.fullmatch(_LANGUAGE, code) for code in codes
-            )
-
-        codes: list[str] = self._get(key, list, wanted, fits)
-        return codes
-
-    def mapping(self, key: str) -> dict[str, Any]:
-        """Return an object."""
-        return self._get(key, dict, "an object")
-
-    def types(self, key: str, allowed: Sequence[str]) -> dict[str, str]:
-        """Return an object whose values are some types, sorted by name; {} if missing."""
-        types = self.optional_mapping(key)
-        if len(types) > MAX_FIELDS:
-            raise BundleError(f"{self._where}: {key} has {len(types)} fields; at most {MAX_FIELDS}")
-        for name, type_ in types.items():
-            if type_ not in allowed:
-                raise BundleError(
-                    f"{self._where}: {key}.{name:.80} is {type_!r:.80}; it must be one of "
-                    f"{', '.join(allowed)}"
-                )
-        return dict(sorted(types.items()))
-
-    def optional_mapping(self, key: str) -> dict[str, Any]:
-        """Return an object, empty if it is missing."""
-        return self.mapping(key) if key in self._raw else {}
-
-    def calibrations(self, key: str) -> "tuple[Calibration, ...]":
-        """Return a list of calibrations, empty if it is missing."""
-        if key not in self._raw:
-            return ()
-        from ranklet.runtime.pipelines.relevance import MAX_CALIBRATIONS, Calibration
-
-        wanted = f"a list of at most {MAX_CALIBRATIONS} calibrations"
-        found = self._get(key, list, wanted, lambda each: len(each) <= MAX_CALIBRATIONS)
-        where = f"{self._where}: {key}"
-        return tuple(Calibration.from_json(each, f"{where}[{at}]") for at, each in enumerate(found))
-
-    def splitting(self, key: str) -> Splitting:
-        """Return how documents are split."""
-        read = _Reader(self.mapping(key), f"{self._where}: {key}")
-        return Splitting(read.integer("words"), read.integer("overlap"))
-
-    def numbers(self, key: str) -> dict[str, float]:
-        """Return an object whose values are numbers."""
-        numbers = self.mapping(key)
-        for name, value in numbers.items():
-            if type(value) not in (int, float):
-                raise BundleError(f"{self._where}: {key}.{name} is {value!r:.80}, not a number")
-        return numbers
-
-    def digest(self, key: str) -> str:
-        """Return a sha256."""
-        wanted = "64 hexadecimal digits"
-        return self._get(key, str, wanted, lambda text: bool(re.fullmatch(_SHA256, text)))
-
-    def optional_digest(self, key: str) -> str:
-        """Return a sha256, empty if it is missing."""
-        return self.digest(key) if key in self._raw else ""
-
-    def choice(self, key: str, allowed: tuple[str, ...]) -> str:
-        """Return one of the strings in `allowed`."""
-        wanted = f"one of {', '.join(allowed)}"
-        return self._get(key, str, wanted, lambda value: value in allowed)
-
-    def names(self, key: str, allowed: tuple[str, ...]) -> list[str]:
-        """Return a list of strings in `allowed`."""
-        wanted = f"a list of {', '.join(allowed)}"
-        return self._get(key, list, wanted, lambda names: all(each in allowed for each in names))
 
 
 def other_version(version: object, remedy: str) -> str:
@@ -428,38 +339,6 @@ def other_version(version: object, remedy: str) -> str:
         f"has format version {version} of {whose} ranklet, and this one reads only "
         f"{FORMAT_VERSION}; {remedy}"
     )
-
-
-def _ranker(read: _Reader) -> RankerEntry:
-    kind, settings = read.choice("kind", tuple(KINDS)), read.mapping("settings")
-    replaced = read.optional_mapping("replaced")
-    return RankerEntry(
-        kind, settings, read.numbers("measured"), replaced, read.optional_digest("encoder")
-    )
-
-
-def _file(read: _Reader) -> FileEntry:
-    return FileEntry(read.integer("bytes"), read.digest("sha256"))
-
-
-def check_path(path: str) -> str:
-    """Return the path if a bundle may contain it; raise BundleError otherwise."""
-    if not re.fullmatch(_PATH, path) or len(path) > 255 or path == MANIFEST:
-        raise BundleError(
-            f"{path[:80]!r} is not a path inside the bundle; allowed are plain "
-            "relative paths of letters, digits, '_', '-' and '.' that do not start with '.'"
-        )
-    return path
-
-
-def check_name(name: str) -> str:
-    """Return the name if a ranker or a pipeline may have it; raise BundleError otherwise."""
-    if not re.fullmatch(_NAME, name):
-        raise BundleError(
-            f"{name[:80]!r} is not a name of a ranker or a pipeline; use 1 to 64 letters, digits, "
-            "'_' and '-'"
-        )
-    return name
 
 
 def _reject(constant: str) -> float:

@@ -20,6 +20,8 @@
 A message says what was given, what is allowed and what to do.
 """
 
+from collections.abc import Iterable, Mapping
+
 
 class RankletError(Exception):
     """The base class of every error that ranklet raises on purpose."""
@@ -64,6 +66,28 @@ class MissingPackageError(RankletError, ModuleNotFoundError):
 def damaged(fault: str) -> BundleError:
     """Return the error for a fault that was discovered while ranking, with what to do."""
     return BundleError(f"{fault}. The bundle is damaged: run `ranklet verify`")
+
+
+def suggest(
+    name: str, names: Iterable[str] | Mapping[str, str], most: int = 1, least: float = 0.6
+) -> str:
+    """Return the part of a message that says which names an unknown one may mean; "" for none.
+
+    >>> suggest("yaer", ["day", "year"]), suggest("x", {"search": "rank"})
+    (" (did you mean 'year'?)", '')
+
+    Args:
+        name: the unknown name.
+        names: those that there are; or what is meant by each name that people may type.
+        most: how many are said.
+        least: how similar they must be, from 0 to 1.
+    """
+    from difflib import get_close_matches
+
+    meant = names if isinstance(names, Mapping) else {each: each for each in names}
+    near = get_close_matches(name[:80], meant, most, least)
+    shown = dict.fromkeys(repr(meant[each][:80]) for each in near)
+    return f" (did you mean {' or '.join(shown)}?)" if near else ""
 
 
 class RemoteError(RankletError):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, NUMBER, PLURALS, STRING
-from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.errors import InputError, suggest
 from ranklet.runtime.metadata.columns import in_utc, read_date
 
 AND, OR, NOT = "and", "or", "not"
@@ -293,13 +293,9 @@ def unknown_field(name: object, types: Mapping[str, str]) -> str:
             f"unknown field {shown}; the documents of this bundle have no metadata. Build it "
             "again from documents with further fields"
         )
-    from difflib import get_close_matches  # for messages only
-
-    close = get_close_matches(str(name)[:80], fields, 1)
-    meant = f" (did you mean {close[0]!r}?)" if close else ""
     listed = ", ".join(repr(each[:80]) for each in fields[:_SHOWN])
     more = f" and {len(fields) - _SHOWN} more" if len(fields) > _SHOWN else ""
-    return f"unknown field {shown}{meant}; the fields are {listed}{more}"
+    return f"unknown field {shown}{suggest(str(name), fields)}; the fields are {listed}{more}"
 
 
 def _describe(value: object) -> str:

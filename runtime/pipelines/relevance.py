@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.ground.errors import BundleError
+from ranklet.runtime.ground.shapes import list_parts, part, read_parts, several, to_plain, whole
 
 DEPTH = 100  # best scores of a ranker that a hit's is compared with
 NUMBERS = ("score", "distance", "lead")  # that `evidence` returns for each ranker
@@ -75,14 +76,18 @@ class Calibration:
         queries: judged queries that it was fitted on; 0 if it comes with ranklet.
     """
 
-    rankers: tuple[str, ...]
-    weights: tuple[float, ...]
-    queries: int = 0
+    rankers: tuple[str, ...] = part(several("names", lambda each: isinstance(each, str)))
+    weights: tuple[float, ...] = part(
+        several(
+            f"numbers up to {MAX_WEIGHT:g}",
+            lambda each: type(each) in (int, float) and abs(each) <= MAX_WEIGHT,
+        )
+    )
+    queries: int = part(whole(), 0)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
-        rankers, weights = list(self.rankers), list(self.weights)
-        return {"rankers": rankers, "weights": weights, "queries": self.queries}
+        return to_plain(self)
 
     @classmethod
     def from_json(cls, raw: object, where: str) -> "Calibration":
@@ -91,22 +96,10 @@ class Calibration:
         Raises:
             BundleError: it is none; the message contains `where`.
         """
-        if not isinstance(raw, Mapping) or raw.keys() != {"rankers", "weights", "queries"}:
-            raise BundleError(f"{where} must have rankers, weights and queries, not {raw!r:.80}")
-        rankers, weights, queries = raw["rankers"], raw["weights"], raw["queries"]
-        if not isinstance(rankers, list) or not all(isinstance(each, str) for each in rankers):
-            raise BundleError(f"{where}: rankers must be a list of names, not {rankers!r:.80}")
-        count = 2 + len(NUMBERS) * len(rankers)
-        if not isinstance(weights, list) or len(weights) != count or not all(
-            type(each) in (int, float) and abs(each) <= MAX_WEIGHT for each in weights
-        ):  # fmt: skip
-            raise BundleError(
-                f"{where}: weights must be {count} numbers up to {MAX_WEIGHT:g}, not "
-                f"{weights!r:.80}"
-            )
-        if type(queries) is not int or queries < 0:
-            raise BundleError(f"{where}: queries must be a whole number, not {queries!r:.80}")
-        return cls(tuple(rankers), tuple(map(float, weights)), queries)
+        read = cls(**read_parts(list_parts(cls), raw, f"{where}."))
+        if len(read.weights) != (count := 2 + len(NUMBERS) * len(read.rankers)):
+            raise BundleError(f"{where}.weights must be {count} numbers, not {len(read.weights)}")
+        return read
 
 
 # Fitted on collections of questions, titles and claims, half of them without an answer

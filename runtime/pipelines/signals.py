@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.options import check_number
 
 HALF_LIFE, LOG, LINEAR, SATURATION, EQUALS, IN = SHAPES = (
     "half_life", "log", "linear", "saturation", "equals", "in",
@@ -21,7 +22,7 @@ OF_NUMBERS = (LOG, LINEAR, SATURATION)
 OF_VALUES = (EQUALS, IN)
 MAX_SIGNALS = 16  # of one pipeline; each is a pass over the candidates
 MAX_VALUES = 1_000  # of one signal
-MAX_WEIGHT = 1e6  # with this bound, sums of any sane signal's amounts stay finite
+MAX_WEIGHT = 1_000_000  # with this bound, sums of any sane signal's amounts stay finite
 
 _PERIOD = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([hdwy])\s*", re.ASCII)
 _DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "y": 365.25}
@@ -173,11 +174,7 @@ def _signal(field: object, raw: object, weight: float | None) -> Signal:
         )
     (shape,) = shapes
     factor: Any = given.get("weight", weight)
-    if not _is_number(factor) or not -MAX_WEIGHT <= factor <= MAX_WEIGHT:
-        raise InputError(
-            f"boost: the weight of {field[:80]!r} is {factor!r:.40}; it must be a number from "
-            f"-{MAX_WEIGHT:g} to {MAX_WEIGHT:g}"
-        )
+    check_number(f"boost: the weight of {field[:80]!r}", factor, -MAX_WEIGHT, MAX_WEIGHT)
     operand = _operand(field, shape, given[shape])
     return Signal(field, shape, operand, float(factor), _moment(given.get("now")))
 
@@ -195,8 +192,7 @@ def _operand(field: str, shape: str, value: Any) -> Any:
     if shape == EQUALS:
         return _value(field, value)
     if shape == SATURATION:
-        if not _is_number(value) or not 0 < value <= MAX_WEIGHT**2:
-            raise InputError(f"boost: {field[:80]!r}: saturation takes a number above 0")
+        check_number(f"boost: the saturation of {field[:80]!r}", value, 1e-9, MAX_WEIGHT**2)
         return float(value)
     if value is not True:
         raise InputError(f"boost: {field[:80]!r}: {shape} takes true, not {value!r:.40}")

@@ -100,7 +100,7 @@ def test_a_flipped_bit_of_the_manifest_is_noticed(victim: Path) -> None:
     ("raw", "message"),
     [
         (b"", "not valid JSON"),
-        (b"{}", "'format_version' is missing"),
+        (b"{}", "format_version is missing"),
         (b"[]", "must be a JSON object"),
         (b"NaN", "not a JSON number"),
         (b'{"format_version": NaN}', "not a JSON number"),

@@ -89,7 +89,7 @@ def test_an_unknown_language_is_refused_with_close_ones(
     table: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     error = fails(capsys, "build", table, "-o", tmp_path / "b", "--language", "germen")
-    assert "did you mean de (German)" in error
+    assert "did you mean 'de (German)'" in error
 
 
 def test_other_columns_are_kept_shown_and_chosen(tmp_path: Path, capsys: Capture) -> None:

@@ -30,7 +30,7 @@ def test_an_unknown_command_says_what_may_be_meant(
         main([typed, "a", "b"])
     told = capsys.readouterr().err
     assert f"there is no command {typed!r}" in told
-    assert (f"did you mean {meant}?" in told) == bool(meant)
+    assert (f"did you mean {meant!r}?" in told) == bool(meant)
 
 
 def test_without_a_command_it_shows_them_all(capsys: Capture) -> None:

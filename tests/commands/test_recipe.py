@@ -83,8 +83,8 @@ def test_flags_count_in_place_of_keys(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('sorce = "a"', "no key 'sorce'; did you mean source?"),
-        ("passage_words = 3", "did you mean passage-words?"),
+        ('sorce = "a"', "no key 'sorce' (did you mean 'source'?"),
+        ("passage_words = 3", "did you mean 'passage-words'?"),
         ("passage-words = true", "passage-words is True, which the flag --passage-words"),
         ("force = 1", "force is 1"),
         ('source = "texts.csv"', "required: -o/--output"),

@@ -104,5 +104,5 @@ def test_word_pieces_and_a_language_exclude_each_other(tmp_path: Path, capsys: C
     german = collection(tmp_path / "german", GERMAN).path
     output = ("-o", tmp_path / "bm25")
     message = fails(capsys, "train", "bm25", german, *output, "--language", "Germn")
-    assert "unknown language 'Germn'; did you mean de (German)" in message
+    assert "unknown language 'Germn' (did you mean 'de (German)'" in message
     assert not (tmp_path / "bm25").exists()

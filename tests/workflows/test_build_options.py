@@ -38,8 +38,8 @@ def test_options_by_name_are_those_of_an_instance(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"model": "m"}, "did you mean models"),
-        ({"titel_boost": 2}, "did you mean title_boost"),
+        ({"model": "m"}, "did you mean 'models'"),
+        ({"titel_boost": 2}, "did you mean 'title_boost'"),
         ({"titles": False, "title_boost": 2.0}, "titles are not ranked"),
         ({"impacts": "int3"}, "allowed are float32"),
         ({"fusion": "ranks"}, "FusionOptions"),

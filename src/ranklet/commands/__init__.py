@@ -12,7 +12,7 @@ from types import FrameType
 
 from ranklet.commands.output import complain, screened
 from ranklet.commands.parser import OptionParser
-from ranklet.runtime.ground.errors import ModelFolderError, RankletError
+from ranklet.runtime.ground.errors import ModelFolderError, RankletError, suggest
 from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.storage.address import hide_secrets, writable
 from ranklet.version import __version__
@@ -96,11 +96,8 @@ def main(arguments: Sequence[str] | None = None, called: str = "") -> int:
 
 def _unknown(command: str) -> str:
     """Return what is wrong with a command that there is not, and what may be meant."""
-    from difflib import get_close_matches
-
-    near = [ALSO[command]] if command in ALSO else get_close_matches(command, COMMANDS, 1)
-    meant = f"; did you mean {near[0]}?" if near else ""
-    return f"there is no command {command[:40]!r}{meant} (the commands are {', '.join(COMMANDS)})"
+    meant = suggest(command, {each: each for each in COMMANDS} | ALSO)
+    return f"there is no command {command[:40]!r}{meant}; the commands are {', '.join(COMMANDS)}"
 
 
 def _run(command: str, arguments: Sequence[str], called: str) -> int:

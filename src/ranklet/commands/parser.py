@@ -7,6 +7,8 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from ranklet.runtime.ground.errors import suggest
+
 MAY_BE_BLANK = ("--query-prompt", "--document-prompt")  # which then replace the folder's by none
 
 
@@ -45,12 +47,9 @@ class OptionParser(argparse.ArgumentParser):
         return parsed, []
 
     def _refuse(self, unknown: Sequence[str]) -> NoReturn:
-        from difflib import get_close_matches
-
         given = [each.partition("=")[0] for each in unknown if each.startswith("-")]
         flags = [action.option_strings[-1] for action in self._actions if action.option_strings]
-        near = [flag for each in given for flag in get_close_matches(each, flags, 1)]
-        meant = f" (did you mean {' '.join(near)}?)" if near else ""
+        meant = "".join(suggest(each, flags) for each in given)
         if not given and any(action.dest == "query" for action in self._actions):
             meant = " (put a query of several words in quotes)"
         reasons = "".join(f"\n{self.reasons[each]}" for each in given if each in self.reasons)

@@ -32,7 +32,7 @@ from urllib.parse import quote, unquote
 
 from ranklet.corpus.sources.databases import SCHEME
 from ranklet.runtime.bundles.files import BundleFiles
-from ranklet.runtime.ground.errors import InputError, RankletError
+from ranklet.runtime.ground.errors import InputError, RankletError, suggest
 from ranklet.runtime.storage.address import writable
 
 RECIPE = Path("ranklet.toml")
@@ -177,10 +177,7 @@ def _short(word: str, parser: argparse.ArgumentParser) -> argparse.Action | None
 
 
 def _unknown(key: str, known: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(key.replace("_", "-"), known, 1)
-    meant = f"; did you mean {near[0]}?" if near else ""
+    meant = suggest(key.replace("_", "-"), known)
     return f"there is no key {key[:60]!r}{meant} (`ranklet build --help` lists all flags)"
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
@@ -14,7 +13,7 @@ from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.export.options import ExportOptions
-from ranklet.runtime.ground.errors import InputError
+from ranklet.runtime.ground.errors import InputError, suggest
 from ranklet.runtime.ground.options import (
     Checked,
     as_list,
@@ -175,8 +174,7 @@ class BuildOptions(Checked):
         inner |= {"types": "source", "boost": "fusion"}
         for name in given:
             if name not in own | inner.keys():
-                near = get_close_matches(name, sorted(own | inner.keys()), 1)
-                meant = f"; did you mean {near[0]}?" if near else ""
+                meant = suggest(name, sorted(own | inner.keys()))
                 raise InputError(f"build has no option {name!r}{meant}")
         changes = {name: value for name, value in given.items() if name in own}
         for name in inner.keys() & given.keys():

@@ -22,9 +22,9 @@ def test_a_language_has_a_code_a_name_and_regions(given: str, code: str) -> None
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ("germen", r"did you mean de \(German\)"),
+        ("germen", r"did you mean 'de \(German\)'"),
         ("fre", r"fr \(French\)"),
-        ("qqqqq", "for example, de"),
+        ("qqqqq", "such as 'de'"),
     ],
 )
 def test_an_unknown_language_is_refused_with_close_ones(given: str, named: str) -> None:

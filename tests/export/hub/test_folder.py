@@ -123,6 +123,7 @@ def test_the_folder_has_what_others_open_and_its_proof(tmp_path: Path) -> None:
         "| int8, onnx/model_int8.onnx |",
         "PoolingType.MEAN",
         '"text: a text"',
+        'The prompt of a query is `""`, and that of a document is `"text: "`.',
         "# model",
     ):
         assert words in card
@@ -149,8 +150,8 @@ def test_each_way_of_a_card_gives_the_vector_that_the_model_gives(tmp_path: Path
     text = '"They \\"say\\" \\\\ {x}: \\na text"'
     assert " dim=32,\n" in fastembed
     assert f".embed([{text}]))\nvectors = [each[:6] for each in vectors]\n" in fastembed
-    assert f"encode([{text}], options)).slice(null, [0, 6]).normalize(2, -1);" in script
-    assert "normalize: false" in script
+    assert f'encode([{text}], {{ pooling: "mean" }});' in script
+    assert "pooled.slice(null, [0, 6]).normalize(2, -1);" in script
 
 
 @pytest.mark.slow

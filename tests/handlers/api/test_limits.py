@@ -23,7 +23,9 @@ def test_limits_are_read_from_variables() -> None:
     ],
 )
 def test_a_name_that_is_nearly_right_is_refused(name: str, meant: str) -> None:
-    with pytest.raises(InputError, match=rf"RANKLET_{name} is no setting; did you mean {meant}\?"):
+    with pytest.raises(
+        InputError, match=rf"RANKLET_{name} is no setting \(did you mean '{meant}'\?"
+    ):
         Limits.from_variables({f"RANKLET_{name}": "1"})
 
 

@@ -119,7 +119,7 @@ def test_a_missing_key_is_refused(key: str) -> None:
     raw = seal_manifest({name: value for name, value in RIGHT.items() if name != key})
     if key == "sha256":
         raw = json.dumps({name: value for name, value in RIGHT.items() if name != key})
-    with pytest.raises(BundleError, match=f"'{key}' is missing; it must be"):
+    with pytest.raises(BundleError, match=f"manifest.json: {key} is missing; it must be"):
         Manifest.from_json(raw)
 
 
