@@ -22,8 +22,8 @@ from ranklet.corpus.distributed.shards import Shard, Shards
 from ranklet.corpus.errors import ClusterError
 from ranklet.corpus.indexing.analysed import AnalysedCollection, analyse, if_split
 from ranklet.corpus.indexing.metadata import join_documents
-from ranklet.corpus.indexing.origins import Origins
-from ranklet.corpus.indexing.reuse import Contents, analyse_again, first_passages
+from ranklet.corpus.indexing.parts import Part, join
+from ranklet.corpus.indexing.reuse import analyse_again
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.progress import progress
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
@@ -53,20 +53,12 @@ def analysed_on(
         words: the language, and what the forms of a word have in common.
     """
     bundles = index_shards(cluster, shards, rankers, folder, titles=titles)
-    stored = [each.need_documents() for each in bundles]
-    sizes = [len(each) for each in stored]
-    part = np.repeat(np.arange(len(sizes)), sizes)
-    begins = np.cumsum(sizes) - sizes
-    number = (np.arange(len(part)) - begins[part]).astype(np.int64)
-    origins = Origins.of(bundles, part, number)
-    first = np.concatenate(
-        [first_passages(each) + begin for each, begin in zip(stored, begins.tolist(), strict=True)]
-    )
+    joined = join([Part(np.zeros(each.manifest.documents, np.int64), each) for each in bundles])
+    first = joined.contents.first
     # The metadata of a shard may have other types than that of the collection.
-    contents = Contents.joined(origins, stored, first, ())
     metadata = shards.metadata.fields(join_documents(if_split(first), len(first)))
     needs = list_needs(rankers)
-    return analyse_again(contents, origins, titles=titles, words=words, metadata=metadata, **needs)
+    return analyse_again(*joined, titles=titles, words=words, metadata=metadata, **needs)
 
 
 def index_shards(

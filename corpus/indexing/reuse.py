@@ -25,9 +25,10 @@ from ranklet.corpus.indexing.searched import list_searched, list_words
 from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import WORDS, TextOptions
 from ranklet.runtime.bundles.documents import Documents
+from ranklet.runtime.bundles.manifest import NO_TYPES
 from ranklet.runtime.storage.forward import Forward
 from ranklet.runtime.storage.strings import Strings
-from ranklet.runtime.text.analysis import Analyzer
+from ranklet.runtime.text.analysis import Analyzer, Vocabulary
 from ranklet.runtime.text.ranked import RankedTexts
 
 if TYPE_CHECKING:
@@ -47,15 +48,6 @@ class Texts(NamedTuple):
         """Return some documents."""
         rows = [(each.id, each.title, each.text, each.location) for each in documents]
         return cls(*(Strings.pack(row[at] for row in rows) for at in range(4)))
-
-    @classmethod
-    def joined(cls, origins: Origins, parts: "Sequence[Documents | Texts]") -> Self:
-        """Return the documents of some bundles, and new ones, in the order of their origins."""
-        ids, titles, texts = (
-            join_strings(origins, [getattr(each, name) for each in parts])
-            for name in ("ids", "titles", "texts")
-        )
-        return cls(ids, titles, texts, join_strings(origins, list(map(_locations, parts))))
 
 
 class Contents(NamedTuple):
@@ -77,7 +69,28 @@ class Contents(NamedTuple):
         metadata: Iterable[Mapping[str, Any]],
     ) -> Self:
         """Return the documents of some bundles, and new ones, in the order of their origins."""
-        return cls(*Texts.joined(origins, parts), first.astype(np.uint32), metadata)
+        ids, titles, texts = (
+            join_strings(origins, [getattr(each, name) for each in parts])
+            for name in ("ids", "titles", "texts")
+        )
+        locations = join_strings(origins, list(map(_locations, parts)))
+        return cls(ids, titles, texts, locations, first.astype(np.uint32), metadata)
+
+    def fields(self, types: Mapping[str, str] = NO_TYPES) -> dict[str, Field]:
+        """Return the metadata, which is read once, as `MetadataCollector.fields` does."""
+        collector = MetadataCollector()
+        for each in self.metadata:
+            collector.add(each)
+        return collector.fields(join_documents(if_split(self.first), len(self.ids)), types)
+
+    def documents(
+        self, forwards: dict[str, Forward], vocabulary: Vocabulary, *, titled: bool
+    ) -> Documents:
+        """Return the documents with their tokens, which may be added later."""
+        return Documents(
+            self.ids, choose_order(self.ids), self.titles, self.texts, forwards, vocabulary,
+            titled=titled, first=if_split(self.first), locations=if_any(self.locations),
+        )  # fmt: skip
 
 
 def _locations(documents: Documents | Texts) -> Strings:
@@ -123,28 +136,27 @@ def analyse_again(
     Raises:
         BundleError: a bundle is damaged.
     """
-    wanted, first = list_wanted_fields(fields, tokenizer), if_split(contents.first)
+    wanted = list_wanted_fields(fields, tokenizer)
     if metadata is None:
-        others = MetadataCollector()
-        for each in contents.metadata:
-            others.add(each)
-        metadata = others.fields(join_documents(first, len(contents.ids)))
+        metadata = contents.fields()
     ranked = RankedTexts(contents.titles, contents.texts, titles)
     more = list_searched(metadata, columns)
     vocab, tokens, shares = collection_words(ranked, words, known_words, more)
     forwards = {"words": tokens}
-    documents = Documents(
-        contents.ids, choose_order(contents.ids), contents.titles, contents.texts, forwards, vocab,
-        titled=titles, first=first, locations=if_any(contents.locations),
-    )  # fmt: skip
+    documents = contents.documents(forwards, vocab, titled=titles)
     if tokenizer is not None and "wordpieces" in wanted:
-        parts = [bundle.need_documents().forward("wordpieces") for bundle in origins.bundles]
-        parts.append(wordpieces(documents, tokenizer, origins.new.tolist()))
-        rows = joined_rows(origins, [Rows(part.offsets, (part.tokens,)) for part in parts])
-        forwards["wordpieces"] = Forward(rows.offsets, rows.columns[0])
+        forwards["wordpieces"] = joined_wordpieces(documents, tokenizer, origins)
     analyzer = Analyzer(vocab, None if tokenizer is None else lambda: tokenizer)
     return AnalysedCollection(
         documents, analyzer, forwards, wanted, titles, metadata, tuple(shares), words.method,
         origins, shares if words.language == AUTO else {},
         list_words(metadata, columns, analyzer, len(documents)),
     )  # fmt: skip
+
+
+def joined_wordpieces(documents: Documents, tokenizer: "Tokenizer", origins: Origins) -> Forward:
+    """Return the word pieces of documents, of which only the new ones are cut into pieces."""
+    parts = [bundle.need_documents().forward("wordpieces") for bundle in origins.bundles]
+    parts.append(wordpieces(documents, tokenizer, origins.new.tolist()))
+    rows = joined_rows(origins, [Rows(part.offsets, (part.tokens,)) for part in parts])
+    return Forward(rows.offsets, rows.columns[0])

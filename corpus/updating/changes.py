@@ -6,17 +6,12 @@ from typing import Any, NamedTuple
 
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.indexing.field_types import Unusable, as_string, typed
-from ranklet.corpus.sources.bundle_documents import collect_metadata
 from ranklet.corpus.sources.cells import Cell, stands_for_nothing
 from ranklet.runtime.bundles.additions import Change
-from ranklet.runtime.bundles.documents import Documents
-from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.location import Location
 from ranklet.runtime.bundles.manifest import Value
-from ranklet.runtime.bundles.segments import Shifts
 from ranklet.runtime.ground.errors import CollectionError, InputError, UnknownDocumentError
 from ranklet.runtime.search.local import LocalSearch
-from ranklet.runtime.search.segments import list_segments
 
 _SHOWN = 3  # ids that a message names
 
@@ -52,7 +47,6 @@ class Changes(NamedTuple):
     counts: Counts
     changing: Mapping[str, Sequence[Document]]  # new documents and replacing ones, by id
     gone: Sequence[int]  # first passages of the documents that are replaced or deleted
-    known: Mapping[str, int]  # first passages of those that were given once more, by id
 
 
 def find_changes(
@@ -76,18 +70,25 @@ def find_changes(
         InputError: an id is added and deleted, or no document remains.
         UnknownDocumentError: an id to delete is unknown.
     """
-    documents, parts = search.documents, list_segments(search)
-    shifts = Shifts([each.files.manifest.documents for each in parts])
-    gone, missing = numbers_to_delete(documents, deleted, given, missing_ok, others)
+    documents, wanted = search.documents, dict.fromkeys(deleted)
+    if both := wanted.keys() & given.keys():
+        raise InputError(
+            f"the document {min(both)!r} is both added and deleted; a document that is added "
+            "replaces the old one, so do not delete it"
+        )
+    missing = {*documents.lacking(wanted), *(others & wanted.keys())}
+    if missing and not missing_ok:
+        raise UnknownDocumentError(
+            f"the bundle has no document {first_ids(sorted(missing))}; check the ids to delete, or "
+            "pass --missing-ok (missing_ok=True) to delete the others"
+        )
+    gone = [documents.number(each) for each in wanted if each not in missing]
     known = {id_: number for id_ in given if (number := documents.find(id_)) >= 0}
-
-    def changes(id_: str) -> bool:
-        if id_ not in known:
-            return True
-        part, own = shifts.place(known[id_])
-        return not is_same(parts[part].files, own, given[id_])
-
-    changing = {id_: own for id_, own in given.items() if changes(id_)}
+    changing = {
+        id_: own
+        for id_, own in given.items()
+        if id_ not in known or not is_same(search, known[id_], own)
+    }
     replaced = [known[id_] for id_ in changing if id_ in known]
     left = search.count() - len(gone)
     new = len(changing) - len(replaced)
@@ -95,8 +96,8 @@ def find_changes(
         raise InputError(
             "no document remains; a bundle needs one, so leave one out of those to delete"
         )
-    counts = Counts(new, len(replaced), len(gone), left - len(replaced), missing)
-    return Changes(counts, changing, [*replaced, *gone], known)
+    counts = Counts(new, len(replaced), len(gone), left - len(replaced), len(missing))
+    return Changes(counts, changing, [*replaced, *gone])
 
 
 def by_id(documents: Iterable[Document]) -> dict[str, list[Document]]:
@@ -113,45 +114,18 @@ def by_id(documents: Iterable[Document]) -> dict[str, list[Document]]:
     return parts
 
 
-def numbers_to_delete(
-    old: Documents,
-    deleted: Iterable[str],
-    added: Iterable[str],
-    missing_ok: bool,
-    others: Set[str] = frozenset(),
-) -> tuple[list[int], int]:
-    """Return the numbers of the documents to delete, and how many ids are unknown.
-
-    Ids of `others` count as unknown.
-    """
-    wanted = list(dict.fromkeys(deleted))
-    if both := set(wanted) & set(added):
-        raise InputError(
-            f"the document {min(both)!r} is both added and deleted; a document that is added "
-            "replaces the old one, so do not delete it"
-        )
-    missing = {*old.lacking(wanted), *(others & {*wanted})}
-    if missing and not missing_ok:
-        raise UnknownDocumentError(
-            f"the bundle has no document {first_ids(sorted(missing))}; check the ids to delete, or "
-            "pass --missing-ok (missing_ok=True) to delete the others"
-        )
-    return [old.number(each) for each in wanted if each not in missing], len(missing)
-
-
 def first_ids(ids: Sequence[str]) -> str:
     """Return the first of some ids for a message, and how many more there are."""
     more = f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
     return ", ".join(repr(each[:80]) for each in ids[:_SHOWN]) + more
 
 
-def is_same(bundle: BundleFiles, number: int, new: Sequence[Document]) -> bool:
+def is_same(search: LocalSearch, number: int, new: Sequence[Document]) -> bool:
     """Return whether a given document equals the stored one."""
-    old = bundle.need_documents()
+    old, metadata = search.documents, search.columns.of(number)
     stored = [(*old.record(at), old.location(at)) for at in old.passages(number).tolist()]
     if stored != [(*each[:3], Location.read(each.location)) for each in new]:
         return False
-    (metadata,) = collect_metadata(bundle, [number])
     given = {
         name: value
         for name, value in new[0].metadata.items()

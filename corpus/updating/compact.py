@@ -8,10 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ranklet.corpus.building.folder import write_indexed
+from ranklet.corpus.building.folder import list_needs, write_indexed
 from ranklet.corpus.building.writer import BundleWriter, ChangedError, check_source
-from ranklet.corpus.indexing.analysed import AnalysedCollection
-from ranklet.corpus.updating.joining import analyse_all, join
+from ranklet.corpus.index import list_words
+from ranklet.corpus.indexing.parts import Joined, join
+from ranklet.corpus.indexing.reuse import analyse_again
+from ranklet.corpus.updating.joining import read_parts
 from ranklet.corpus.updating.versions import VERSIONS, following, keep_base, prune
 from ranklet.runtime.bundle import Bundle, open_search, open_version
 from ranklet.runtime.bundles.additions import HISTORY, Additions, Change, of_base, read_additions
@@ -87,12 +89,11 @@ def _join_once(bundle: BundleLike, keep: int | None, *, late: bool) -> None:
         listed, search = read_additions(source), open_search(source)
         listed = replace(listed, keep=listed.keep if keep is None else keep)
         if listed != of_base(source):
-            if listed.keep:
-                out.before = partial(keep_base, source, listed)
             with source.damage_reported():
-                write_joined(analyse_all(join(search), source), source, out, listed)
-        out.keep_out()
-        prune(out.target, listed.keep)
+                write_joined(join(read_parts(search)), source, out, listed)
+        else:
+            out.keep_out()
+            prune(out.target, listed.keep)
 
 
 def join_beside(bundle: BundleLike) -> None:
@@ -121,33 +122,40 @@ def restore(bundle: BundleLike, version: int) -> None:
         source = BundleFiles(bundle)
         before, search = read_additions(source), open_version(open_search(source), version)
         change = Change(documents=search.count(), restored=version)
-        if before.keep:
-            keep_base(source, before)
         with search.files.damage_reported():
-            found = analyse_all(join(search), search.files)
-            write_joined(found, source, out, following(before, before, change))
-        prune(out.target, before.keep)
+            write_joined(join(read_parts(search)), source, out, before, change)
 
 
 def write_joined(
-    found: AnalysedCollection,
+    joined: Joined,
     source: BundleFiles,
     out: BundleWriter,
-    version: Additions | None,
+    before: Additions | None = None,
+    change: Change | None = None,
     provenance: Mapping[str, Any] = MappingProxyType({}),
     types: Mapping[str, str] | None = None,
 ) -> None:
-    """Write an analysed collection as a version of a bundle.
+    """Write documents as a bundle with the rankers of another one; see `analyse_again`.
 
     Args:
-        found: the collection.
+        joined: the documents.
         source: the bundle.
         out: the writer of the new one.
-        version: what is written at the bundle's place; None for another place.
+        before: the bundle's list if it is replaced; earlier versions that it does not keep go.
+        change: what the next version changes; None if additions are joined only.
         provenance: facts that are added to the bundle's own provenance.
         types: the declared types of fields; None for those of the bundle.
     """
-    manifest = source.manifest
-    facts = {REMARKS: manifest.remarks, **({HISTORY: version.history} if version else {})}
+    manifest, needs = source.manifest, list_needs(source)
+    words = list_words(manifest)
+    found = analyse_again(*joined, titles=manifest.titles, words=words, **needs)
+    facts: dict[str, Any] = {REMARKS: manifest.remarks}
+    if before is not None:
+        version = before if change is None else following(before, before, change)
+        facts[HISTORY] = version.history
+        if before.keep:
+            out.before = partial(keep_base, source, before)
     types = manifest.declared if types is None else types
     write_indexed(source, found, out, manifest.splitting, {**facts, **provenance}, types=types)
+    if before is not None:
+        prune(out.target, before.keep)

@@ -11,21 +11,19 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ranklet.corpus.building.packages import check_packages
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.index import list_words
 from ranklet.corpus.indexing.field_types import BITS, NOTHING, Unusable, typed
-from ranklet.corpus.updating.addition import Kept, pack_addition
+from ranklet.corpus.updating.addition import pack_addition
 from ranklet.corpus.updating.changes import Changes, Counts, by_id, find_changes
-from ranklet.corpus.updating.joining import place_new
+from ranklet.corpus.updating.joining import find_deleted, place_new, read_part
 from ranklet.corpus.updating.versions import following, publish, remove_strays
 from ranklet.runtime.bundle import open_version
 from ranklet.runtime.bundles.additions import Addition, Additions, Change, of_base, read_additions
+from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import MAX_FIELDS, PLURALS, STRING
-from ranklet.runtime.bundles.segments import AdditionFiles, Shifts
+from ranklet.runtime.bundles.segments import AdditionFiles
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.ground.errors import CollectionError
 from ranklet.runtime.metadata.columns import Metadata
@@ -76,9 +74,9 @@ class Live:
         return self.search.additions or read_additions(self.search.files)
 
     @property
-    def parts(self) -> list[LocalSearch]:
-        """The search in the base and in each addition."""
-        return list_segments(self.search)
+    def _files(self) -> list[BundleFiles]:
+        """The base and each addition."""
+        return [each.files for each in list_segments(self.search)]
 
     def write(
         self,
@@ -145,7 +143,7 @@ class Live:
         """Which documents may be written, (documents,) bool; None for all."""
         return None if self.part is None else self.part.allowed()
 
-    def _check_new(self, content: bytes, changing: Mapping[str, Sequence[Document]]) -> None:
+    def _check_new(self, content: bytes, new: Sequence[Document]) -> None:
         """Check that new documents, the last of an addition, are part of what may be written."""
         condition = self.part.only if self.part else None
         if condition is None:
@@ -153,18 +151,13 @@ class Live:
         files = self.search.files
         packed = AdditionFiles(files.path, files, content=content)
         columns = Metadata(packed, self.search.metadata)
-        new = evaluate(condition, columns)[-sum(map(len, changing.values())) :]
-        own = [passages[0] for passages in changing.values() for _ in passages]
-        if outside := [each for each, inside in zip(own, new.tolist(), strict=True) if not inside]:
+        inside = evaluate(condition, columns)[-len(new) :].tolist()
+        if outside := [each for each, fits in zip(new, inside, strict=True) if not fits]:
             raise OutsideError({
                 each.id: f"{_place(each)}the document {each.id!r:.80} has not the fields of the "
                 "documents that may be written; give it those"
                 for each in outside
             })  # fmt: skip
-
-    @property
-    def _shifts(self) -> Shifts:
-        return Shifts([each.files.manifest.documents for each in self.parts])
 
     def restore(self, version: int) -> bool:
         """Write a version that is as an earlier one was; return False if that had another base."""
@@ -180,41 +173,30 @@ class Live:
 
     def _commit(self, changes: Changes) -> None:
         """Write an addition and the list that names it; nothing was written until then."""
-        files, documents, before = self.search.files, self.search.documents, self.additions
+        files, before = self.search.files, self.additions
         remove_strays(files.path, before)
-        deleted = [set(each) for each in before.deleted]
-        rows = np.concatenate([np.empty(0, np.uint32), *map(documents.passages, changes.gone)])
-        for part, _, own in self._shifts.shares(rows):
-            deleted[part] |= set(own.tolist())
+        deleted = find_deleted(self.search, changes.gone)
         new, next_place = place_new(self.search, changes.changing, before.next)
-        alive = [
-            part.files.manifest.documents - len(numbers)
-            for part, numbers in zip(self.parts[1:], deleted[1:], strict=True)
-        ]
-        first = first_to_join(alive, len(new)) if new else len(alive)
-        kept = [
-            Kept(part.files, _others(part.files.manifest.documents, numbers))
-            for part, numbers in zip(self.parts[1 + first :], deleted[1 + first :], strict=True)
-            if isinstance(part.files, AdditionFiles)
-        ]
-        parts, contents = list(before.parts[:first]), dict[str, bytes]()
-        if new:
-            packed = pack_addition(files, kept, new, dict(self.search.metadata))
-            self._check_new(packed.content, changes.changing)
+        parts, contents = list(before.parts), dict[str, bytes]()
+        if new.new:
+            added = list(map(read_part, self._files[1:], deleted[1:]))
+            first = first_to_join([len(each.numbers) for each in added], len(new.new))
+            types = dict(self.search.metadata)
+            content, sha256 = pack_addition(files, added[first:], new, types)
+            self._check_new(content, new.new)
             name = f"{before.version + 1:06d}-{secrets.token_hex(4)}.zip"
-            parts.append(Addition(name, len(packed.content), packed.sha256))
-            contents[name] = packed.content
-        numbers = [tuple(sorted(each)) for each in deleted[: 1 + first]] + [()] * bool(new)
-        listed = Additions(before.base, next_place, 0, tuple(parts), tuple(numbers))
+            parts[first:] = [Addition(name, len(content), sha256)]
+            deleted[1 + first :] = [()]
+            contents[name] = content
+        listed = Additions(before.base, next_place, 0, tuple(parts), tuple(deleted))
         listed = following(before, listed, changes.counts.change())
         publish(files.path, before, listed, contents)
 
     @property
     def is_large(self) -> bool:
         """Whether additions are so large that they are better joined with the base."""
-        changed = sum(each.files.manifest.documents for each in self.parts[1:])
-        changed += len(self.additions.deleted[0])
-        return changed > max(LEAST, self.parts[0].files.manifest.documents // SHARE)
+        base, *added = [each.manifest.documents for each in self._files]
+        return sum(added) + len(self.additions.deleted[0]) > max(LEAST, base // SHARE)
 
 
 def first_to_join(sizes: Sequence[int], new: int) -> int:
@@ -262,10 +244,3 @@ def _fault(name: str, value: object, types: dict[str, str]) -> str:
         f"{name!r:.80} is {value!r:.60}, but the bundle holds {PLURALS[type_]} there; correct it, "
         "or run `ranklet update`, which gives the field another type"
     )
-
-
-def _others(count: int, numbers: Iterable[int]) -> NDArray[np.int64]:
-    """Return the numbers below a count that are none of some."""
-    flags = np.ones(count, np.bool_)
-    flags[list(numbers)] = False
-    return np.flatnonzero(flags)

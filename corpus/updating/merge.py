@@ -9,21 +9,16 @@ from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ranklet.corpus.building.folder import write_indexed
 from ranklet.corpus.building.indexer import indexer
 from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.evaluation.proof_report import REPORT
-from ranklet.corpus.indexing.origins import Origins
-from ranklet.corpus.indexing.ragged import ranges
-from ranklet.corpus.indexing.reuse import Contents, first_passages
-from ranklet.corpus.sources.bundle_documents import collect_each_metadata
+from ranklet.corpus.indexing.parts import Joined, Part, join
+from ranklet.corpus.indexing.reuse import first_passages
 from ranklet.corpus.updating.changes import first_ids
-from ranklet.corpus.updating.joining import Joined, analyse_all
+from ranklet.corpus.updating.compact import write_joined
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.additions import refuse_additions
-from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import TOKENIZER, BundleFiles
 from ranklet.runtime.bundles.manifest import REMARKS
 from ranklet.runtime.ground.errors import InputError
@@ -80,16 +75,14 @@ def merge(
             refuse_additions(source)
         for other in sources[1:]:
             check_same(sources[0], other)
-        joined = _join(sources, prefer)
         manifests = [each.manifest for each in sources]
         provenance = {
             "merged": [str(path) for path in bundles],
             REMARKS: _unite(each.remarks for each in manifests),
         }
-        collection = analyse_all(joined, sources[0])
-        splitting = sources[0].manifest.splitting
         types = _unite(each.declared for each in manifests)
-        write_indexed(sources[0], collection, writer, splitting, provenance, types=types)
+        joined = _join(sources, prefer)
+        write_joined(joined, sources[0], writer, provenance=provenance, types=types)
     return load(Path(target))
 
 
@@ -116,25 +109,13 @@ def _join(sources: Sequence[BundleFiles], prefer: Prefer) -> Joined:
             f"several bundles have the document{'s' * (len(twice) > 1)} {first_ids(twice)}; pass "
             "--prefer first or last to take each from the first or the last of them"
         )
-    chosen = [found[-1 if prefer == "last" else 0] for found in owners.values()]
-    whole, wholes = np.array(chosen, np.int64).T
-    passages = [_passages(each) for each in collections]
-    lengths = np.array([passages[at][each] for at, each in chosen], np.int64)
-    part = np.repeat(whole, lengths)
-    ends = np.cumsum(lengths)
-    first = np.repeat(ends - lengths, lengths)
-    number = ranges(wholes, lengths)
-    origins = Origins.of(sources, part, number)
-    contents = Contents.joined(origins, collections, first, collect_each_metadata(sources, chosen))
-    return Joined(contents, origins)
-
-
-def _passages(documents: Documents) -> NDArray[np.int64]:
-    """Return how many passages begin at each number, 0 within a document, (documents,) int64."""
-    begins = np.unique(first_passages(documents))
-    counts = np.zeros(len(documents), np.int64)
-    counts[begins] = np.diff(np.append(begins, len(documents)))
-    return counts
+    places = [np.full(len(each), -1) for each in collections]
+    for place, found in enumerate(owners.values()):
+        at, number = found[-1 if prefer == "last" else 0]
+        places[at][number] = place
+    # Passages stand with the first one of their document.
+    own = [each[first_passages(stored)] for each, stored in zip(places, collections, strict=True)]
+    return join(list(map(Part, own, sources)))
 
 
 def check_same(one: BundleFiles, other: BundleFiles) -> None:

@@ -17,16 +17,19 @@ from ranklet.corpus.distributed.indexing import index_shards
 from ranklet.corpus.distributed.options import LOCAL, EngineOptions
 from ranklet.corpus.distributed.shards import cut
 from ranklet.corpus.indexing.origins import Origins
+from ranklet.corpus.indexing.parts import Joined, join
 from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.paths import Files
 from ranklet.corpus.sources.source import Source, Texts
 from ranklet.corpus.updating.changes import by_id, find_changes
 from ranklet.corpus.updating.compact import write_joined
-from ranklet.corpus.updating.joining import Joined, analyse_all, join
-from ranklet.corpus.updating.versions import VERSIONS, following, keep_base, prune
+from ranklet.corpus.updating.joining import find_indexed, place_new, read_parts
+from ranklet.corpus.updating.versions import VERSIONS, prune
 from ranklet.runtime.bundle import Bundle, open_search
 from ranklet.runtime.bundles.additions import read_additions
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import PLURALS, Splitting, field_type
+from ranklet.runtime.bundles.segments import Shifts
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.options import as_list
@@ -108,20 +111,17 @@ def update(
             _warn_of_cut(source)
         if types is not None:
             options = dataclasses.replace(options or SourceOptions(), types=types)
-        added, types = documents_to_add(source, add, options, announce, may_be_empty=bool(wanted))
+        reader, types = read_added(source, add, options, announce, may_be_empty=bool(wanted))
+        added = list_documents(reader)
         before, search = read_additions(source), open_search(source)
         changes = find_changes(search, by_id(added), wanted, missing_ok=missing_ok)
-        joined = join(search, changes)
+        new, _ = place_new(search, changes.changing, before.next)
+        joined = find_indexed(join([*read_parts(search, changes.gone), new]), search)
         if cluster is not None:
             joined = _with_shards(cluster, joined, source, out.resume_folder)
-        if in_place and before.keep:
-            keep_base(source, before)
-        version = following(before, before, changes.counts.change()) if in_place else None
-        provenance = {"update": dataclasses.asdict(changes.counts)}
-        found = analyse_all(joined, source)
-        write_joined(found, source, out, version, provenance, types)
-        if in_place:
-            prune(out.target, before.keep)
+        provenance, change = {"update": dataclasses.asdict(changes.counts)}, changes.counts.change()
+        replaced = before if in_place else None
+        write_joined(joined, source, out, replaced, change, provenance, types)
     return load(Path(place))
 
 
@@ -135,15 +135,15 @@ def _warn_of_cut(source: BundleFiles) -> None:
             )  # fmt: skip
 
 
-def documents_to_add(
+def read_added(
     source: BundleFiles,
-    add: Texts | Source | Collection | None,
+    add: Texts | Files | Source | Collection | None,
     options: SourceOptions | None = None,
     announce: Callable[[str], None] = _log.info,
     *,
     may_be_empty: bool,
-) -> tuple[Iterable[Document], Mapping[str, str]]:
-    """Return the documents to add, split and typed as the bundle's, and all declared types."""
+) -> tuple[Source | Collection | None, Mapping[str, str]]:
+    """Return what reads the documents to add as the bundle's were, and all declared types."""
     if options is not None and (add is None or isinstance(add, Source | Collection)):
         raise InputError(
             "there are no documents to add; leave out what says how they are read"
@@ -152,7 +152,7 @@ def documents_to_add(
         )
     known = source.manifest.declared
     if add is None:
-        return (), known
+        return None, known
     words, overlap = recorded = source.manifest.splitting
     if isinstance(add, Source | Collection):
         _check_splitting(recorded, add.splitting)
@@ -174,8 +174,22 @@ def documents_to_add(
             chosen = dataclasses.replace(chosen, passage_words=words, overlap_words=overlap)
             add = Source(add, chosen, announce, known)
             add.may_be_empty = may_be_empty
-    types = {**known, **add.types}
-    return add.documents() if isinstance(add, Collection) else _with_own_ids(add), types
+    return add, {**known, **add.types}
+
+
+def list_documents(reader: Source | Collection | None) -> Iterable[Document]:
+    """Yield the documents to add, which must have ids.
+
+    Raises:
+        InputError: they are numbered, so that each would replace the one with its number.
+    """
+    for document in () if reader is None else reader.documents():
+        if isinstance(reader, Source) and reader.columns is not None and not reader.columns.id:
+            raise InputError(
+                f"the documents of {reader.name} have no ids, so they would replace those that are "
+                "numbered 1, 2, …; name the column of their ids by --id-column"
+            )
+        yield document
 
 
 def _check_types(source: BundleFiles, given: Mapping[str, str]) -> None:
@@ -190,7 +204,7 @@ def _check_types(source: BundleFiles, given: Mapping[str, str]) -> None:
             )
 
 
-def _is_collection(add: Texts) -> TypeGuard[str | os.PathLike[str]]:
+def _is_collection(add: Texts | Files) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(add, str | os.PathLike) and is_collection(add)
 
 
@@ -205,21 +219,6 @@ def _check_splitting(recorded: Splitting, given: Splitting) -> None:
 
 def _flags(splitting: Splitting) -> str:
     return f"--passage-words {splitting.words} --overlap-words {splitting.overlap}"
-
-
-def _with_own_ids(source: Source) -> Iterable[Document]:
-    """Yield the documents of a source, which must have ids.
-
-    Raises:
-        InputError: they are numbered, so that each would replace the one with its number.
-    """
-    for document in source.documents():
-        if source.columns is not None and not source.columns.id:
-            raise InputError(
-                f"the documents of {source.name} have no ids, so they would replace those that are "
-                "numbered 1, 2, …; name the column of their ids by --id-column"
-            )
-        yield document
 
 
 def _with_shards(cluster: Cluster, joined: Joined, source: BundleFiles, folder: Path) -> Joined:
@@ -240,11 +239,9 @@ def _with_shards(cluster: Cluster, joined: Joined, source: BundleFiles, folder: 
         for number in new.tolist()
     )
     shards = [each.to_json().encode() for each in cut(documents)]
-    titles = source.manifest.titles
-    bundles = index_shards(cluster, shards, source, folder, titles=titles)
-    sizes = [each.manifest.documents for each in bundles]
+    bundles = index_shards(cluster, shards, source, folder, titles=source.manifest.titles)
     part, number = origins.part.copy(), origins.number.copy()
-    own = np.repeat(np.arange(len(sizes)), sizes)
-    part[new] = len(origins.bundles) + own
-    number[new] = np.arange(len(own)) - (np.cumsum(sizes) - sizes)[own]
+    shifts = Shifts([each.manifest.documents for each in bundles])
+    part[new], number[new] = np.array(list(map(shifts.place, range(len(new))))).T
+    part[new] += len(origins.bundles)
     return Joined(contents, Origins.of([*origins.bundles, *bundles], part, number))

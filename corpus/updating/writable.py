@@ -15,7 +15,7 @@ from ranklet.corpus.sources.source import Source, Texts
 from ranklet.corpus.updating.changes import Counts
 from ranklet.corpus.updating.compact import compact, join_beside, restore
 from ranklet.corpus.updating.live import Live
-from ranklet.corpus.updating.update import documents_to_add
+from ranklet.corpus.updating.update import list_documents, read_added
 from ranklet.runtime.asks import Where
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.ground.errors import InputError, RankletError
@@ -168,11 +168,14 @@ class WritableBundle(Bundle):
             part = None if within is None else self._local.narrowed(within)
             if where is not None:
                 wanted = [*wanted, *(part or self._local).narrowed(where).all_ids()]
-            source = self._source(add, options, skip_bad=skip_bad)
+            if add is None:
+                options = None  # nothing is read
+            elif skip_bad and not isinstance(add, Source | Collection):
+                options = replace(options or SourceOptions(), skip_bad=True)
             with self.files.damage_reported():
-                documents, _ = documents_to_add(self.files, source, may_be_empty=bool(wanted))
+                source, _ = read_added(self.files, add, options, may_be_empty=bool(wanted))
                 done = Live(self._local, part).write(
-                    documents, wanted, missing_ok=missing_ok, skip_bad=skip_bad
+                    list_documents(source), wanted, missing_ok=missing_ok, skip_bad=skip_bad
                 )
             self._reload()
         problems = str(source.problems).splitlines() if isinstance(source, Source) else ()
@@ -242,23 +245,6 @@ class WritableBundle(Bundle):
         if not isinstance(self._search, LocalSearch):  # unreachable after the check
             raise InputError("a collection in Milvus is written to there")
         return self._search
-
-    def _source(
-        self,
-        add: Texts | Files | Source | Collection | None,
-        options: SourceOptions | None,
-        *,
-        skip_bad: bool,
-    ) -> Source | Collection | None:
-        """Return what is to be added as it is read for the bundle."""
-        if add is None or isinstance(add, Source | Collection):
-            return add
-        words, overlap = self.manifest.splitting
-        chosen = replace(
-            options or SourceOptions(), passage_words=words, overlap_words=overlap,
-            skip_bad=skip_bad or bool(options and options.skip_bad),
-        )  # fmt: skip
-        return Source(add, chosen, types=self.manifest.declared)
 
 
 def _as_path(bundle: WritableBundle) -> tuple[Any, ...]:

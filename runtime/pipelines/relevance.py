@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.ground.errors import BundleError
-from ranklet.runtime.ground.shapes import list_parts, part, read_parts, several, to_plain, whole
+from ranklet.runtime.ground.shapes import list_segments, part, read_parts, several, to_plain, whole
 
 DEPTH = 100  # best scores of a ranker that a hit's is compared with
 NUMBERS = ("score", "distance", "lead")  # that `evidence` returns for each ranker
@@ -96,7 +96,7 @@ class Calibration:
         Raises:
             BundleError: it is none; the message contains `where`.
         """
-        read = cls(**read_parts(list_parts(cls), raw, f"{where}."))
+        read = cls(**read_parts(list_segments(cls), raw, f"{where}."))
         if len(read.weights) != (count := 2 + len(NUMBERS) * len(read.rankers)):
             raise BundleError(f"{where}.weights must be {count} numbers, not {len(read.weights)}")
         return read

@@ -20,6 +20,8 @@ from tests.updates import SPLIT, WHOLE, WORDS, Record, changes, first_records, h
 
 import ranklet
 from ranklet.corpus.languages.options import TextOptions
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.source import Source
 from ranklet.corpus.updating import compact as compacting
 from ranklet.corpus.updating import live as writing
 from ranklet.corpus.updating import versions
@@ -432,6 +434,14 @@ def test_a_bundle_is_joined_beside_writers_who_go_first(
     )
     assert len(joined.log()) == 2
     assert list(verify(three.path))
+
+
+def test_no_way_of_reading_is_dropped_without_a_word(three: WritableBundle) -> None:
+    options = SourceOptions(passage_words=5, overlap_words=2)
+    for given in ([document("d")], Source([document("d")])):
+        with pytest.raises(InputError, match=r"leave .*options out"):
+            three.add(given, options=options)
+    assert found(three.change((), ["c"], options=SourceOptions())) == ["a", "b"]
 
 
 def test_a_write_succeeds_though_what_was_added_cannot_be_joined(
