@@ -258,7 +258,7 @@ def as_moment(number: float, shows: str, *, since_1904: bool) -> date | str | No
         moment = first + timedelta(seconds=seconds)
     except OverflowError:
         return None
-    return moment.date() if number.is_integer() else moment
+    return moment.date() if float(number).is_integer() else moment
 
 
 def _column(place: str) -> int:

@@ -36,7 +36,7 @@ def test_every_part_runs_and_its_section_is_written(
     status = command.write(setting, 600.0, keep=keep, only_print=False)
     text = (tmp_path / "gpu.md").read_text("utf-8")
     assert status == 0, text
-    assert text.startswith("# gpu\n\n<!-- begin gpu_checks -->\n## gpu_checks: fp16 and CUDA")
+    assert text.startswith("# gpu\n\n<!-- begin gpu_checks -->\n## gpu_checks\n\nfp16 and CUDA")
     for part in checks.PARTS:
         assert f"### {part.title}\n" in text
     for kind in KINDS:

@@ -68,7 +68,7 @@ def test_the_recipe_for_qdrant_returns_the_order_of_the_bundle(
     monkeypatch.chdir(tmp_path)
     client = qdrant.QdrantClient(":memory:")
     monkeypatch.setattr(qdrant, "QdrantClient", lambda address: client)
-    section = PAGE.read_text("utf-8").split("## Qdrant")[1].split("\n## ")[0]
+    section = PAGE.read_text("utf-8").split("**Qdrant**")[1].split("\n## ")[0]
     (recipe,) = re.findall(r"```python\n(.*?)```", section, re.S)
     recipe = recipe.replace('"search.ranklet"', repr(str(bundle))).replace(
         "how do I patch a tyre", TEXT
