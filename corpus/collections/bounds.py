@@ -11,6 +11,7 @@ DENSEST = 100  # bytes or characters that a byte of a file may stand for
 ALLOWED = 1 << 23  # and what any file may stand for
 HELD = 1 << 28  # bytes of memory for what is kept of a file while the rest of it is read
 WIDEST = 3 * LONGEST // 2  # bytes of memory of a text, whose characters may take four each
+HEADINGS = 1 << 18  # of a text
 PIECES = 1 << 20  # fields, values, lines or tags of a text, each of which takes memory of its own
 
 

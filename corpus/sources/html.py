@@ -8,9 +8,10 @@ import html
 import re
 from typing import NamedTuple
 
-from ranklet.corpus.collections.bounds import count_pieces
+from ranklet.corpus.collections.bounds import HEADINGS, count_pieces
 from ranklet.corpus.collections.headings import Heading, Headings
 from ranklet.corpus.sources.html_regions import Place, Region, Regions
+from ranklet.runtime.ground.errors import CollectionError
 
 # Elements inside of a word, those that a space separates from words, and those that hold no markup.
 # All others begin and end a line.
@@ -281,6 +282,8 @@ def _without_marks(text: str) -> tuple[str, Headings]:
     """Return a text without the marks of headings, and these."""
     first, *marked = _MARK.split(text)
     levels, headings, parts, at = _MARK.findall(text), list[Heading](), [first], len(first)
+    if len(levels) > HEADINGS:
+        raise CollectionError(f"has {len(levels):,} headings, and {HEADINGS:,} are read; divide it")
     for mark, part in zip(levels, marked, strict=True):
         headings.append(Heading(at, _LEVELS.index(mark) + 1, part.partition("\n")[0]))
         parts.append(part)

@@ -253,7 +253,8 @@ class Source:
         ids = SeenIds()
         for number, record in enumerate(records, start=1):
             result = record if isinstance(record, Bad) else self._document(record, number)
-            if isinstance(result, Document) and not ids.add(result.id):
+            given = self.columns is not None and self.columns.id  # numbers come once
+            if given and isinstance(result, Document) and not ids.add(result.id):
                 result = Bad(record.place, "duplicate", repr(result.id))
             if isinstance(result, Bad):
                 self.problems.add(result)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ranklet.runtime.ground import shapes
 from ranklet.runtime.ground.errors import BundleError, UnknownRankerError
 from ranklet.runtime.ground.frozen import frozen
-from ranklet.runtime.ground.shapes import Shape, by_name, list_segments, part, read_parts, to_plain
+from ranklet.runtime.ground.shapes import Shape, by_name, list_parts, part, read_parts, to_plain
 from ranklet.runtime.ground.strict_json import unique
 from ranklet.runtime.kinds import KINDS, ranker_module
 from ranklet.runtime.pipelines.pipeline import Pipeline, PipelineLike, Retrieve, own_pipeline
@@ -145,7 +145,7 @@ def _types(allowed: Sequence[str]) -> Shape:
 _SIZE = shapes.whole()
 _FILE = shapes.record(FileEntry, {"bytes": _SIZE, "sha256": shapes.DIGEST})
 _SPLITTING = shapes.record(Splitting, {"words": _SIZE, "overlap": _SIZE})
-_RANKER = shapes.record(RankerEntry, list_segments(RankerEntry))
+_RANKER = shapes.record(RankerEntry, list_parts(RankerEntry))
 _LANGUAGES = shapes.several("one or more codes of languages such as 'en'", _is_language, 1)
 _CALIBRATIONS = Shape("a list of calibrations", (list,), make=_read_calibrations)
 
@@ -298,7 +298,7 @@ class Manifest:
                         )
 
 
-_MANIFEST = list_segments(Manifest)
+_MANIFEST = list_parts(Manifest)
 
 
 def seal_manifest(content: Mapping[str, Any]) -> str:

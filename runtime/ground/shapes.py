@@ -102,7 +102,7 @@ def part(shape: Shape, default: Any = MISSING, *, optional: bool = False, **more
     return field(**{usual: default}, metadata=metadata, **more)
 
 
-def list_segments(kind: type) -> Parts:
+def list_parts(kind: type) -> Parts:
     """Return the parts that the fields of a dataclass declare."""
     found = {each.name: each.metadata.get("shape") for each in fields(kind)}
     return {name: shape for name, shape in found.items() if shape is not None}
@@ -132,6 +132,6 @@ def read_parts(parts: Parts, raw: Any, where: str) -> dict[str, Any]:
 
 def to_plain(value: Any) -> dict[str, Any]:
     """Return the parts of an instance of a dataclass by name, without those that are left out."""
-    parts = list_segments(type(value)).items()
+    parts = list_parts(type(value)).items()
     found = ((name, getattr(value, name), shape.optional) for name, shape in parts)
     return {name: each for name, each, optional in found if each or not optional}

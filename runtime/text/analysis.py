@@ -295,10 +295,10 @@ class Analyzer:
         Raises:
             BundleError: the tokenizer is damaged.
         """
-        from ranklet.runtime.text.tokenizing import encode_batch, list_segments
+        from ranklet.runtime.text.tokenizing import encode_batch, list_parts
 
         size = self.size("wordpieces")
-        parts = [list(list_segments(text)) or [text] for text in texts]
+        parts = [list(list_parts(text)) or [text] for text in texts]
         if max(map(len, parts), default=1) == 1:
             found = [each.ids for each in encode_batch(self.tokenizer, texts)]
         else:

@@ -238,10 +238,10 @@ def token_ids(
     return [truncate(ids, max_tokens, ends) for ids in found], longer
 
 
-def list_segments(text: str) -> Iterator[str]:
+def list_parts(text: str) -> Iterator[str]:
     """Yield parts of a text that are split into tokens in some 50 ms each, cut before spaces.
 
-    >>> [len(part) for part in list_segments("dough " * 20_000)]
+    >>> [len(part) for part in list_parts("dough " * 20_000)]
     [65531, 54469]
     """
     begin = 0

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.corpus.sources.reading import read, write
 
 from ranklet.corpus.sources.html import read_page
+from ranklet.runtime.ground.errors import CollectionError
 
 
 def words(page: str) -> list[str]:
@@ -181,3 +182,10 @@ def test_headings_stand_in_the_text_which_has_no_marks(pieces: list[str]) -> Non
     for start, level, words in page.headings:
         assert page.text[start:].split("\n")[0] == words != ""
         assert level in (2, 3)
+
+
+def test_a_page_of_too_many_headings_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ranklet.corpus.sources.html.HEADINGS", 2)
+    assert len(read_page("<h1>a</h1><h2>b</h2>words").headings) == 2
+    with pytest.raises(CollectionError, match="has 3 headings, and 2 are read; divide it"):
+        read_page("<h1>a</h1><h2>b</h2><h2>c</h2>words")
