@@ -130,8 +130,11 @@ def test_hostile_columns_are_found_and_do_no_harm(
     [
         ({"year": "integer"}, "metadata.year is 'integer'; it must be one of string, number"),
         ({"year": ["string"]}, "metadata.year is .*; it must be one of"),
-        ([], "'metadata' is .*must be an object"),
-        ({str(number): "flag" for number in range(300)}, "metadata has 300 fields; at most 256"),
+        ([], r"metadata is \[\]; it must be an object"),
+        (
+            {str(number): "flag" for number in range(300)},
+            "metadata is .*; it must be an object with at most 256 fields",
+        ),
     ],
 )
 def test_hostile_types_are_refused(
