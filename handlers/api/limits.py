@@ -137,13 +137,12 @@ class Room:
             RequestError: 413: there is less.
         """
         size, waiting = 0, list[Any]([value])
-        while waiting:
-            each = waiting.pop()
+        for each in waiting:  # which grows
             kind = type(each)
             if kind is str:
                 size += len(each) + 2
             elif kind is dict:
-                size += 2 + 4 * len(each) + sum(map(len, each))
+                size += 2 + 4 * len(each) + len("".join(each))
                 waiting += each.values()
             elif kind is list:
                 size += 2 + len(each)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
@@ -25,27 +26,36 @@ _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 def to_values(thing: Shown, without: Sequence[str] = ()) -> dict[str, Any]:
     """Return the JSON values of what has such a form, perhaps without some."""
-    values = {
-        name: plain_value(getattr(thing, name)) for name in thing.ALWAYS if name not in without
-    }
-    for name in thing.PERHAPS:
-        if name not in without:
-            value = getattr(thing, name)
-            if type(value) not in _SCALARS:
-                value = plain_value(value) or None
-            if value is not None and value is not False:
-                values[name] = value
+    always, perhaps = _names(type(thing), tuple(without))
+    values = plain({name: getattr(thing, name) for name in always})
+    for name in perhaps:
+        value = getattr(thing, name)
+        if value is None or value is False:
+            continue
+        if type(value) in _SCALARS:
+            values[name] = value
+        elif value:
+            values[name] = plain_value(value)
     return values
+
+
+@cache
+def _names(kind: type[Shown], without: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Return the attributes of `Shown`, without some."""
+    always, perhaps = (
+        [x for x in names if x not in without] for names in (kind.ALWAYS, kind.PERHAPS)
+    )
+    return always, perhaps
 
 
 def plain_value(value: object) -> Any:
     """Return a JSON value: of a date an ISO 8601 string, and of an answer its own form."""
     if type(value) in _SCALARS:
         return value
+    if type(value) is dict or isinstance(value, Mapping):
+        return plain(value)  # type: ignore[arg-type]
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, Mapping):
-        return plain(value)
     if to_dict := getattr(value, "to_dict", None):
         return to_dict()
     return [*map(plain_value, value)] if isinstance(value, list | tuple) else value
@@ -57,4 +67,7 @@ def plain(metadata: "Mapping[str, Value]") -> dict[str, Any]:
     >>> plain({"day": date(2024, 5, 31), "year": 2024})
     {'day': '2024-05-31', 'year': 2024}
     """
-    return {name: plain_value(value) for name, value in metadata.items()}
+    return {
+        name: value if type(value) in _SCALARS else plain_value(value)
+        for name, value in metadata.items()
+    }
