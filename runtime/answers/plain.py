@@ -53,7 +53,7 @@ def plain_value(value: object) -> Any:
     if type(value) in _SCALARS:
         return value
     if type(value) is dict or isinstance(value, Mapping):
-        return plain(value)  # type: ignore[arg-type]
+        return plain(value)
     if isinstance(value, date):
         return value.isoformat()
     if to_dict := getattr(value, "to_dict", None):
