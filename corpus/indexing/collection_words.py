@@ -67,7 +67,8 @@ def collection_words(
     """
     shares = compute_shares(texts) if options.language == AUTO else {options.language: 1.0}
     languages = tuple(shares)
-    codes = array("B", map(languages.index, detect_languages(texts, shares)))  # small
+    # A list of a code per text would be large.
+    codes = array("B", map(languages.index, detect_languages(texts, shares)))
     lists = {code: stop_list(code) for code in languages}
     counts, particles = _counts(texts, lists)
     every = frozenset[str]().union(*lists.values())

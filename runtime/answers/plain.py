@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
@@ -26,10 +25,9 @@ _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 def to_values(thing: Shown, without: Sequence[str] = ()) -> dict[str, Any]:
     """Return the JSON values of what has such a form, perhaps without some."""
-    always, perhaps = _names(type(thing), tuple(without))
-    values = plain({name: getattr(thing, name) for name in always})
-    for name in perhaps:
-        value = getattr(thing, name)
+    values = plain({name: getattr(thing, name) for name in thing.ALWAYS if name not in without})
+    for name in thing.PERHAPS:
+        value = None if name in without else getattr(thing, name)
         if value is None or value is False:
             continue
         if type(value) in _SCALARS:
@@ -37,15 +35,6 @@ def to_values(thing: Shown, without: Sequence[str] = ()) -> dict[str, Any]:
         elif value:
             values[name] = plain_value(value)
     return values
-
-
-@cache
-def _names(kind: type[Shown], without: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Return the attributes of `Shown`, without some."""
-    always, perhaps = (
-        [x for x in names if x not in without] for names in (kind.ALWAYS, kind.PERHAPS)
-    )
-    return always, perhaps
 
 
 def plain_value(value: object) -> Any:
