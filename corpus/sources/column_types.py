@@ -35,17 +35,19 @@ _ORDERS: Mapping[str, tuple[int, int]] = {DMY: (0, 1), MDY: (1, 0)}  # places of
 
 # Signs before or behind a number, which say what it counts.
 _UNIT = re.compile(
-    r"[$€£¥₹₩₽₺₴₪฿]|%|(?<![^\W\d_])(?:US\$|EUR|USD|GBP|CHF|JPY|PLN|SEK|NOK|DKK|CZK|HUF|CNY|RUB|Euros?|zł"
-    r"|kr\.?|Kč|Ft|Fr\.?|SFr\.?|руб\.?|円|元)(?![^\W\d_])", re.IGNORECASE,
+    r"[$€£¥₹₩₽₺₴₪฿]|%|(?<![^\W\d_])(?:US\$|EUR|USD|GBP|CHF|JPY|PLN|SEK|NOK|DKK|CZK|HUF|CNY"
+    r"|RUB|Euros?|zł|kr\.?|Kč|Ft|Fr\.?|SFr\.?|руб\.?|円|元)(?![^\W\d_])", re.IGNORECASE,
 )  # fmt: skip
 # Words before a number, and in the place of one, in the languages that `columns` knows.
 _FROM = re.compile(
-    r"(?:ab|von|from|à partir de|dès|de|desde|da|a partire da|a partir de|vanaf|od|от)\s+(?=\D{0,4}\d)",
+    r"(?:ab|von|from|à partir de|dès|desde|de|da|a partire da|a partir de|vanaf|od|от)"
+    r"\s+(?=\D{0,4}\d)",
     re.IGNORECASE,
 )
 _ON_REQUEST = re.compile(
-    r"(?:preis |prix |precio |prezzo |preço |prijs |cena |price )?(?:auf anfrage|sur (?:demande|devis)"
-    r"|bajo (?:pedido|petición)|a consultar|su richiesta|sob consulta|op aanvraag|na zapytanie"
+    r"(?:preis |prix |precio |prezzo |preço |prijs |cena |price )?(?:auf anfrage"
+    r"|sur (?:demande|devis)|bajo (?:pedido|petición)|a consultar|su richiesta"
+    r"|sob consulta|op aanvraag|na zapytanie"
     r"|(?:up)?on request|по запросу|要問い?合わ?せ|面议|面議)", re.IGNORECASE,
 )  # fmt: skip
 
@@ -61,16 +63,12 @@ _NO_CENTS = re.compile(r"[.,](?:-{1,2}|–|—)$")  # as in 19,–
 _YEAR_FIRST = re.compile(r"(\d{4})([/.]?)(\d\d?)\2(\d\d?)", re.ASCII)
 _YEAR_LAST = re.compile(r"(\d\d?)([/.-])(\d\d?)\2(\d{4})", re.ASCII)
 _UNSEPARATED = re.compile(r"['\"]\s+['\"]")
-_FLAGS = {
-    **dict.fromkeys(
-        "true t yes y 1 ja j wahr w oui o vrai v sí si s verdadero sì vero sim verdadeiro waar tak "
-        "prawda да истина はい 是".split(), True,
-    ),
-    **dict.fromkeys(
-        "false f no n 0 nein falsch non faux falso não nao nee onwaar nie fałsz нет ложь いいえ 否"
-        .split(), False,
-    ),
-}  # fmt: skip
+_YES = (
+    "true t yes y 1 ja j wahr w oui o vrai v sí si s verdadero sì vero sim verdadeiro waar tak "
+    "prawda да истина はい 是"
+)
+_NO = "false f no n 0 nein falsch non faux falso não nao nee onwaar nie fałsz нет ложь いいえ 否"
+_FLAGS = dict.fromkeys(_YES.split(), True) | dict.fromkeys(_NO.split(), False)
 
 
 def read_types(typed: str) -> dict[str, str]:

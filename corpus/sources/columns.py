@@ -26,17 +26,22 @@ _NAMES: Mapping[str, tuple[str, str, str, str, str]] = {
         "query input abstract summary subtitle teaser excerpt highlights",
     ),
     "de": ("titel uberschrift betreff", "frage",
-           "bezeichnung artikelbezeichnung produktbezeichnung artikelname produktname artikel produkt",
+           "bezeichnung artikelbezeichnung produktbezeichnung artikelname produktname artikel "
+           "produkt",
            "inhalt beschreibung artikelbeschreibung produktbeschreibung langtext antwort",
            "zusammenfassung"),
-    "fr": ("titre sujet", "", "nom designation libelle intitule produit nom_du_produit", "texte contenu reponse", "resume"),
-    "es": ("titulo asunto", "pregunta", "nombre denominacion nombre_del_producto producto articulo", "texto contenido descripcion respuesta",
-           "resumen"),
-    "it": ("titolo oggetto", "domanda", "nome denominazione nome_prodotto prodotto articolo", "testo contenuto descrizione risposta",
-           "riassunto"),
-    "pt": ("assunto", "pergunta", "designacao nome_do_produto produto artigo", "conteudo descricao resposta", "resumo"),
-    "nl": ("onderwerp", "vraag", "naam artikelnaam productnaam benaming", "tekst inhoud beschrijving omschrijving antwoord", "samenvatting"),
-    "pl": ("tytul temat", "pytanie", "nazwa nazwa_produktu nazwa_towaru produkt towar", "tresc opis opis_produktu odpowiedz", "streszczenie"),
+    "fr": ("titre sujet", "", "nom designation libelle intitule produit nom_du_produit",
+           "texte contenu reponse", "resume"),
+    "es": ("titulo asunto", "pregunta", "nombre denominacion nombre_del_producto producto articulo",
+           "texto contenido descripcion respuesta", "resumen"),
+    "it": ("titolo oggetto", "domanda", "nome denominazione nome_prodotto prodotto articolo",
+           "testo contenuto descrizione risposta", "riassunto"),
+    "pt": ("assunto", "pergunta", "designacao nome_do_produto produto artigo",
+           "conteudo descricao resposta", "resumo"),
+    "nl": ("onderwerp", "vraag", "naam artikelnaam productnaam benaming",
+           "tekst inhoud beschrijving omschrijving antwoord", "samenvatting"),
+    "pl": ("tytul temat", "pytanie", "nazwa nazwa_produktu nazwa_towaru produkt towar",
+           "tresc opis opis_produktu odpowiedz", "streszczenie"),
     "ru": ("заголовок тема", "вопрос", "название", "текст содержание описание ответ", "аннотация"),
     "ja": ("タイトル", "質問", "", "本文 内容 説明 回答", "要約"),
     "zh": ("標題 标题", "问题 問題", "名称", "正文 內容 描述 答案", "摘要"),
@@ -50,13 +55,14 @@ IDS = (
     "_id", "id", "doc_id", "docid", "document_id", "docno", "pid", "passage_id", "uid", "key",
 )  # fmt: skip
 # Those that shops give to what they sell, of which a column is the id only if it has no gaps.
-_NUMBERS = tuple(
+_CODES = (
     "sku artikelnr artikelnummer artikel_nr artikel_nummer art_nr artnr produktnr produktnummer "
     "bestellnr bestellnummer reference ref ref_produit code_produit code_article referencia "
     "codigo codigo_producto codigo_produto codice codice_articolo codice_prodotto artikelcode "
     "productcode indeks kod kod_produktu numer_katalogowy nr_katalogowy артикул 品番 商品番号 "
-    "商品编号 item_number product_code part_number mpn gtin gtin13 ean ean13 upc isbn".split()
+    "商品编号 item_number product_code part_number mpn gtin gtin13 ean ean13 upc isbn"
 )
+_NUMBERS = tuple(_CODES.split())
 NONE = "-"  # the name of no column
 SAMPLE = 100  # values of a column whose words are counted
 BEGINNING = 400  # characters of a value whose words are counted

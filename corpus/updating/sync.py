@@ -56,7 +56,7 @@ def sync(
         options: how they are read. Texts are split as those of the bundle were. With `skip_bad`,
             what the bundle holds of a file that cannot be read stays; `bundle.skipped` names it.
         max_deleted: how many documents may be deleted, such as "20%" or "500"; by default a fifth,
-            and ten in any case.
+            or ten, if these are no more than half.
 
     Returns:
         What has changed.

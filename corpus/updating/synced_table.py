@@ -10,7 +10,7 @@ from ranklet.corpus.updating.update import list_documents, read_added
 from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.runtime.ground.errors import InputError
 
-_FEW = 10  # documents that may always go, if nobody has said how many
+_FEW = 10  # documents that may go, or half of a smaller bundle, if nobody has said how many
 _SHARE = "20%"
 
 
@@ -59,9 +59,11 @@ def check_deleted(gone: list[str], total: int, most: str | None) -> None:
         limit = -1
     if limit < 0:
         raise InputError(f"--max-deleted is {most!r:.40}; give a share such as 20%, or a count")
-    if len(gone) > (limit if most else max(limit, _FEW)):
+    if not most:
+        limit = max(limit, min(_FEW, total // 2))
+    if len(gone) > limit:
         raise InputError(
             f"nothing was changed, because {len(gone):,} of {total:,} documents would be deleted "
-            f"({first_ids(gone)}), and {share} are allowed; if they are gone, pass "
+            f"({first_ids(gone)}), more than {share}; if they are gone, pass "
             f"--max-deleted {len(gone)}"
         )

@@ -1,7 +1,7 @@
-"""Bring a bundle to the state of a folder or a table: what changed is read, what is gone is deleted.
+"""Bring a bundle to the state of a folder or a table; what is gone is deleted.
 
-FOLDER has texts and other documents, one per file, or it is a table, or has tables. A bundle that does not exist is built of words;
-build it by `ranklet build FOLDER --model …` to have another one.
+FOLDER has texts and other documents, one per file, or it is a table, or has tables. A bundle that
+does not exist is built of words; build it by `ranklet build FOLDER --model …` to have another one.
 """
 
 import argparse
@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-deleted", metavar="N",
-        help="change nothing if more documents would be deleted (default 20%%, and 10 in any case)",
+        help="change nothing if more documents would be deleted (default 20%%, or 10 if that is at "
+        "most half)",
     )  # fmt: skip
     add_group(parser, SourceOptions(), "How FOLDER is read.")
 
