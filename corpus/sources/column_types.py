@@ -136,7 +136,7 @@ class DeclaredColumns:
                 fields[name] = read
             self._given[name] += 1
 
-    def lost(self) -> list[str]:
+    def list_lost(self) -> list[str]:
         """Return the columns that have no value of their type."""
         return [name for name in self.types if self._given[name] == self._bad.get(name, (0,))[0]]
 

@@ -195,7 +195,7 @@ class Source:
             count += 1
             yield document
         remarks = self._declared.remarks()
-        lost = self._declared.lost() if self._fresh and count else []
+        lost = self._declared.list_lost() if self._fresh and count else []
         for remark in remarks:
             _log.warning("%s", remark)
         bad = self.problems.counts.total()
