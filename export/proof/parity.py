@@ -16,7 +16,6 @@ from ranklet.version import __version__
 
 if TYPE_CHECKING:
     from ranklet.export.onnx.whole import Whole
-    from ranklet.export.proof.variants import Score
 
 QUERIES, DOCUMENTS = 15, 35
 PAIRED = 5, 10  # for a network that reads pairs, so that there are as many runs
@@ -65,7 +64,7 @@ class Parity:
         self,
         inputs: Sequence[Sequence[str]],
         outputs: Sequence[str],
-        score: "Score",
+        score: Callable[[Sequence[Runs], Probes], NDArray[np.float32]],
         torch: Sequence[Runs],
         *,
         paired: bool,
@@ -88,7 +87,6 @@ class Parity:
     def _record(self, variant: str, sessions: Sequence[Runs]) -> list[_Recorder]:
         known = self._runs.get(TORCH, [[] for _ in sessions])
         recorders = [_Recorder(*each) for each in zip(sessions, known, strict=True)]
-        score: Callable[..., NDArray[np.float32]] = self._score
         if isinstance(self._score, VectorScore):
             queries, documents = self._score.encode(recorders, self._texts)
             vectors = [*queries, *documents]
@@ -96,7 +94,7 @@ class Parity:
             self._vectors[variant] = [_summarise(*each) for each in zip(vectors, at, strict=True)]
             scores = queries @ documents.T
         else:
-            scores = score(recorders, self._texts)
+            scores = self._score(recorders, self._texts)
         self._scores[variant] = _rounded(scores)
         self._runs[variant] = [each.runs for each in recorders]
         return recorders
