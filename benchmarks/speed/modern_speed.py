@@ -38,6 +38,7 @@ Feeds = Mapping[str, NDArray[np.int64]]
 
 def run(place: Place) -> str:
     """Export each shape, then time all forms of it in turn."""
+    place.work.mkdir(parents=True, exist_ok=True)
     rows = [row for shape in SHAPES for row in _rows(place, shape)]
     head = ["shape", "form", "MB", "file ÷ weights", *(f"{n} tokens ÷ PyTorch" for n in LENGTHS)]
     return f"""
