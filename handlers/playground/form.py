@@ -12,7 +12,16 @@ from ranklet.runtime.bundles import manifest
 
 MOST = 1_000  # fields of a form
 IS, FROM, TO = "is.", "from.", "to."  # before the name of a field of the metadata
-OWN = ("q", "page", "why", "text", "texts")  # those that are none of the request's
+OWN = (
+    "q",
+    "page",
+    "why",
+    "text",
+    "texts",
+    "more",
+    "live",
+    "details",
+)  # those that are none of the request's
 _FLAGS = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
 
 
@@ -27,6 +36,9 @@ class Form:
     - `from.NAME`, `to.NAME`: the range of a field of the metadata
     - `why`, `text`: the number of a hit whose explanation, or whole text, is open
     - `texts`: own texts to rank, one per line
+    - `more`: fields of the metadata of which more values are listed
+    - `live`: the query is still being typed
+    - `details`: show scores and explanations on a plain page
 
     Attributes:
         pairs: names and values that are not blank, in order.
@@ -69,7 +81,16 @@ class Form:
     @property
     def is_filtered(self) -> bool:
         """Whether it has a filter by metadata."""
-        return any(_is_filter(name) for name, _ in self.pairs)
+        return bool(self.filters)
+
+    @property
+    def filters(self) -> list[tuple[str, str]]:
+        """The names and values that are filters by metadata."""
+        return [pair for pair in self.pairs if _is_filter(pair[0])]
+
+    def without(self, dropped: tuple[str, str]) -> "Form":
+        """Return it without a name and value, and with no hit open."""
+        return Form(pair for pair in self.pairs if pair != dropped).with_()
 
     def unfiltered(self) -> "Form":
         """Return it without all filters."""
@@ -77,7 +98,7 @@ class Form:
 
     def with_(self, **values: str) -> "Form":
         """Return it with other values of some fields, and with no hit open; "" leaves one out."""
-        dropped = {"page", "why", "text", *values}
+        dropped = {"page", "why", "text", "live", *values}
         kept = [pair for pair in self.pairs if pair[0] not in dropped]
         return Form([*kept, *values.items()])
 

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
 
         manifest = bundle.manifest
         recipe = manifest.pipeline(pipeline)
-        write_page(options.html, explained_page(bundle, query, hits, str(recipe)))
+        write_page(options.html, explained_page(bundle, query, hits, recipe))
         say(f"{len(hits)} explained → {options.html}")
         return
     alone = len(options.document) == 1
