@@ -11,15 +11,14 @@ from ranklet.handlers.playground.cards import cards
 from ranklet.runtime.answers.html import GENERATOR
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.hits import Hit
-from ranklet.runtime.pipelines.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
 from ranklet.runtime.storage.package_files import package_text
 
 FOLDER = Path(__file__).parent
 LARGEST = 1 << 30  # bytes; a file may be larger than the answer of a server
 
 
-def explained_page(bundle: Bundle, query: str, hits: Sequence[Hit], pipeline: Pipeline) -> str:
-    """Return an HTML page that explains hits of one query, which a pipeline has found.
+def explained_page(bundle: Bundle, query: str, hits: Sequence[Hit]) -> str:
+    """Return an HTML page that explains hits of one query.
 
     Raises:
         BundleError: the bundle is damaged.
@@ -30,32 +29,8 @@ def explained_page(bundle: Bundle, query: str, hits: Sequence[Hit], pipeline: Pi
     html = Template(package_text(FOLDER / "explained.html")).substitute(
         generator=GENERATOR,
         title=escape(query),
-        pipeline=escape(in_words(pipeline)),
         status="" if hits else "No hits for this query.",
         style=package_text(FOLDER / "style.css"),
         hits=cards(shown, bundle.metadata, opened=("why",)),
     )
     return html.encode("utf-8", "replace").decode()  # half a character has no place in a file
-
-
-def in_words(pipeline: Pipeline) -> str:
-    """Return how a pipeline finds documents, in sentences.
-
-    >>> in_words(Pipeline((Retrieve("bm25", 1000), Rescore("model1"), Keep(10))))
-    'bm25 finds up to 1,000 documents. model1 scores them anew. The best 10 are kept.'
-    """
-    return " ".join(map(_sentence, pipeline.stages))
-
-
-def _sentence(stage: Stage) -> str:
-    match stage:
-        case Retrieve():
-            return f"{stage.ranker} finds up to {stage.k:,} documents."
-        case Rescore():
-            return f"{stage.ranker} scores them anew."
-        case Fuse():
-            return f"The scores of {' and '.join(stage.inputs)} are fused into one."
-        case Boost():
-            return "What the metadata say is added."
-        case Keep():
-            return f"The best {stage.k:,} are kept."

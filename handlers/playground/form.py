@@ -142,8 +142,8 @@ class Form:
         condition: dict[str, Any] = {}
         for operator, prefix in ((">=", FROM), ("<=", TO)):
             if value := self[prefix + name]:
-                condition[operator] = _operand(value, types[name])
-        if values := [_operand(value, types[name]) for value in self.all(IS + name)]:
+                condition[operator] = operand(value, types[name])
+        if values := [operand(value, types[name]) for value in self.all(IS + name)]:
             condition["has any" if types[name] == manifest.LIST else "in"] = values
         return condition
 
@@ -158,7 +158,8 @@ def _is_filter(name: str) -> bool:
     return name == "where" or bool(_of_metadata(name))
 
 
-def _operand(value: str, type_: str) -> Any:
+def operand(value: str, type_: str) -> Any:
+    """Return a value of a filter as its type has it, or the text, which is then refused."""
     if type_ == manifest.NUMBER:
         return _number(value)
     return _FLAGS.get(value, value) if type_ == manifest.FLAG else value

@@ -27,15 +27,6 @@ FOLDER = Path(__file__).parent
 PARTS = (
     "about", "options", "examples", "status", "chips", "filters", "results", "pages", "how",
 )  # fmt: skip
-SAID = {  # names of the template, and of what is said there
-    **{name: name for name in (
-        "unreachable", "add_blank", "added", "skip", "new", "dark", "placeholder", "search",
-        "completions", "open", "key_script", "own_lines", "own_send", "add_title", "add_text",
-        "add_send", "marks",
-    )},
-    "label": "query", "key_label": "key", "filters_label": "filters", "results_label": "results",
-    "pages_label": "pages", "options_label": "options", "own_label": "own", "add_label": "add",
-}  # fmt: skip
 
 
 class Page(NamedTuple):
@@ -131,7 +122,7 @@ def _filled(form: Form, view: View, **parts: str) -> str:
     query, words, name = form["q"], view.words, view.look.title
     values = {
         **dict.fromkeys(PARTS, ""),
-        **{place: words(said) for place, said in SAID.items()},
+        **{f"say_{said}": text for said, text in words.said.items()},
         "language": words.language,
         "name": name,
         "title": f"{query[:60]} · {name}" if query else name,

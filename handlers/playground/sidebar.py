@@ -6,7 +6,7 @@ from typing import Any
 
 from ranklet.handlers.playground.cards import fact, short
 from ranklet.handlers.playground.controls import check_box, field
-from ranklet.handlers.playground.form import FROM, IS, TO, Form
+from ranklet.handlers.playground.form import FROM, IS, TO, Form, operand
 from ranklet.handlers.playground.found import ORDERED, SHOWN, Found
 from ranklet.handlers.playground.look import View, is_link
 from ranklet.runtime.answers.html import Markup, element, join
@@ -51,33 +51,22 @@ def sidebar(found: Found, types: Mapping[str, str], view: View) -> Markup:
 
 def chips(found: Found, types: Mapping[str, str], view: View) -> Markup:
     """Return the filters in use, each as a link that removes it."""
-    form, words = found.form, view.words
-    links = list[Markup]()
+    form, words, links = found.form, view.words, list[Markup]()
     for name, value in form.filters:
-        prefix = next((each for each in (IS, FROM, TO) if name.startswith(each)), "")
-        bare = name.removeprefix(prefix)
-        end = f"{words(prefix.rstrip('.'))} " if prefix in (FROM, TO) else ""
-        label = f"{bare.replace('_', ' ')}: {end}{_label(value, types.get(bare, ''), view)}"
+        prefix, _, bare = name.partition(".")
+        end = f"{words(prefix)} " if f"{prefix}." in (FROM, TO) else ""
+        label = f"{bare.replace('_', ' ') or name}: {end}"
+        type_ = types.get(bare, "")
+        shown = value if is_link(value) else fact(operand(value, type_), type_, 0, words)
         cross = element("span", "×", aria_hidden="true")
-        said = words("remove", filter=label)
-        link = form.without((name, value)).address
-        links.append(element("a", label, cross, href=link, aria_label=said))
+        said = element("span", words("remove"), class_="hidden")
+        links.append(
+            element("a", said, label, shown, cross, href=form.without((name, value)).address)
+        )
     if len(links) > 1:
         clear = form.unfiltered().with_().address
         links.append(element("a", words("clear"), href=clear, class_="clear"))
     return join(*links)
-
-
-def _label(value: str, type_: str, view: View) -> str:
-    """Return what people call a value that a form has."""
-    if type_ == manifest.FLAG:
-        return view.words(_FLAGS.get(value, "no"))
-    try:
-        if type_ == manifest.NUMBER:
-            return view.words.number(float(value))
-        return view.words.date(value) if type_ in ORDERED else short(value)
-    except ValueError:
-        return short(value)
 
 
 def _remark(found: Found, view: View) -> Markup:

@@ -24,7 +24,8 @@ class Words:
         self.language = language
 
     @property
-    def _said(self) -> Mapping[str, str]:
+    def said(self) -> Mapping[str, str]:
+        """All sentences by their names."""
         return _read()[self.language]
 
     def __call__(self, name: str, /, **values: object) -> str:
@@ -33,7 +34,7 @@ class Words:
         >>> Words("de")("page", n=3)
         'Seite 3'
         """
-        return self._said[name].format(**values)
+        return self.said[name].format(**values)
 
     def count(self, name: str, count: int) -> str:
         """Return a sentence about a number of things, of which `name` is the plural.
@@ -43,7 +44,7 @@ class Words:
         """
         one = f"{name}_one"
         shown = self._grouped(f"{count:,}")
-        return self(one if count == 1 and one in self._said else name, n=shown)
+        return self(one if count == 1 and one in self.said else name, n=shown)
 
     def number(self, value: float, decimals: int = 0) -> str:
         """Return a number as people write it.
@@ -55,7 +56,7 @@ class Words:
             return self._grouped(f"{value:,.{decimals or count_decimals(value)}f}")
         if float(value).is_integer() and GROUPED[0] <= abs(value) <= GROUPED[1]:
             return self._grouped(f"{value:,.0f}")
-        return str(value).removesuffix(".0").replace(".", self._said["decimal"])
+        return str(value).removesuffix(".0").replace(".", self.said["decimal"])
 
     def date(self, text: str) -> str:
         """Return a date, or a moment in UTC, as people write it.
@@ -64,13 +65,13 @@ class Words:
         ('31 May 2024', '31. Mai 2024, 09:30')
         """
         moment = datetime.fromisoformat(text)
-        month = self._said["months"].split()[moment.month - 1]
+        month = self.said["months"].split()[moment.month - 1]
         shown = self("date", day=moment.day, month=month, year=moment.year)
         return shown if len(text) == len(date.min.isoformat()) else f"{shown}, {moment:%H:%M}"
 
     def _grouped(self, text: str) -> str:
         """Return a number that is written as in English."""
-        signs = {ord(","): self._said["group"], ord("."): self._said["decimal"]}
+        signs = {ord(","): self.said["group"], ord("."): self.said["decimal"]}
         return text.translate(signs)
 
 

@@ -53,7 +53,7 @@ from ranklet.handlers.playground.form import Form
 from ranklet.handlers.playground.search_page import error_page, search_page
 from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.key_bounds import NUMBERS, KeyBounds
-from ranklet.handlers.server.keys import ApiKeys, Opened, open_part, sent_key
+from ranklet.handlers.server.keys import ApiKeys, Opened, open_part, read_key
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, READY, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record
@@ -317,7 +317,7 @@ class Service:
         if status == 401:  # nothing was read yet
             with contextlib.suppress(RequestError):
                 form = Form.read(request.scope["query_string"].decode("latin-1"))
-        key = sent_key(record.headers).decode("latin-1")
+        key = read_key(record.headers).decode("latin-1")
         page = error_page(form, status, said, look, accepted, key=key)
         if status == 401 and not (key or request.scope["query_string"]):
             status = 200  # a page that asks for the key
