@@ -97,6 +97,7 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
             "description": "Ranks documents for a query with an exported bundle.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
+        "servers": [{"url": "./"}],  # from this document's address, behind a proxy's prefix, too
         "paths": paths,
         "components": {
             "schemas": schemas,
