@@ -155,7 +155,7 @@ def write_joined(
         facts[HISTORY] = version.history
         keep = before.keep if change is None else max(before.keep, 1)
         if keep:
-            out.before = partial(keep_base, source, before)
+            out.around = partial(keep_base, source, before)
     types = manifest.declared if types is None else types
     write_indexed(source, found, out, manifest.splitting, {**facts, **provenance}, types=types)
     if before is not None:
