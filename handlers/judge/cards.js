@@ -31,7 +31,7 @@ export const nameOf = (hit) => hit.title || hit.id;
 export function showGrade(card, grade, degrees) {
   card.classList.toggle("relevant", grade > 0);
   card.classList.toggle("not-relevant", grade === 0);
-  const shown = degrees || grade === undefined ? grade : Math.min(grade, 1);
+  const shown = grade === undefined ? grade : Math.min(grade, degrees ? 3 : 1);
   for (const button of card.querySelectorAll(".mark")) {
     button.setAttribute("aria-pressed", String(Number(button.dataset.grade) === shown));
   }

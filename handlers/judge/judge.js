@@ -148,7 +148,7 @@ function saved(grades) {
   const total = `This query has ${relevant} relevant and ${values.length - relevant} not relevant.`;
   if (more.length) return `Saved. ${restOf(query())}. ${total}`;
   const item = document.querySelector(`.hit[data-document="${CSS.escape(id)}"] h2`);
-  const what = grade === null ? "has no mark" : `is ${choices(degrees()).find((each) => each.grade === (degrees() ? grade : Math.min(grade, 1))).label.toLowerCase()}`;
+  const what = grade === null ? "has no mark" : `is ${choices(degrees()).find((each) => each.grade === Math.min(grade, degrees() ? 3 : 1)).label.toLowerCase()}`;
   return `Saved: “${nameOf({ title: item?.textContent, id })}” ${what}. ${total}`;
 }
 

@@ -18,7 +18,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from ranklet.corpus.judgements.marks import GRADES
 from ranklet.handlers.api.answers import document, rank
 from ranklet.handlers.api.errors import RequestError, error_body, failure
 from ranklet.handlers.api.limits import Limits
@@ -155,7 +154,7 @@ class JudgeService:
             raise RequestError(422, "'grades' must be an object, such as {\"d1\": 1}")
         for name, grade in grades.items():
             self._documents.number(name)  # so that no unknown document is judged
-            if grade is not None and (type(grade) is not int or grade not in GRADES):
+            if grade is not None and type(grade) is not int:
                 raise RequestError(422, "a grade must be 0, 1, 2, 3 or null")
         with waiting_at_most(LIMITS.seconds):
             self._store.mark(query, grades, keep=body.get("keep") is True)
@@ -167,8 +166,8 @@ class JudgeService:
 
 
 def _signs(grades: Mapping[str, int]) -> dict[str, int]:
-    """Return grades as the page shows them: 0 for not relevant, and at most the highest."""
-    return {name: min(max(grade, GRADES[0]), GRADES[-1]) for name, grade in grades.items()}
+    """Return grades as the page shows them: 0 for not relevant, and more for relevant."""
+    return {name: max(grade, 0) for name, grade in grades.items()}
 
 
 def run(service: JudgeService, listening: socket.socket) -> None:

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from ranklet.handlers.playground.look import VIEW, View, is_link
 from ranklet.handlers.playground.marking import best_part, marked, read_spans
-from ranklet.handlers.playground.words import DECIMALS, ENGLISH, Words, count_decimals
+from ranklet.handlers.playground.words import ENGLISH, Words, count_most_decimals
 from ranklet.runtime.answers.display import mark_html
 from ranklet.runtime.answers.html import Markup, element, join
 from ranklet.runtime.bundles import manifest
@@ -52,7 +52,8 @@ def cards(
     largest = max(_values(hits), default=0.0)
     metadata = [hit.get("metadata", {}) for hit in hits]
     facts = {
-        name: _Fact(types[name], _decimals(name, metadata)) for name in view.look.fields(types)
+        name: _Fact(types[name], count_most_decimals(each.get(name) for each in metadata))
+        for name in view.look.fields(types)
     }
     return join(
         *(
@@ -81,13 +82,6 @@ class _Look(NamedTuple):
     opener: Opener
     opened: Collection[str]
     view: View
-
-
-def _decimals(name: str, metadata: Sequence[JSON]) -> int:
-    """Return how many decimals all numbers of a field are shown with, as prices have two."""
-    values = (each[name] for each in metadata if isinstance(each.get(name), float | int))
-    most = max(map(count_decimals, values), default=0)
-    return most if most <= DECIMALS else 0
 
 
 def _values(hits: Sequence[JSON]) -> Iterator[float]:

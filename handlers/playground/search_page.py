@@ -62,6 +62,7 @@ def search_page(
     """
     view = _view(look, form, bundle.manifest.languages, accepted)
     words, types = view.words, bundle.metadata
+    look.check(types)
     about = info(bundle, limits, examples=not form["q"])
     count = about["documents"]
     parts = {

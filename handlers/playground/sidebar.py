@@ -9,6 +9,7 @@ from ranklet.handlers.playground.controls import check_box, field
 from ranklet.handlers.playground.form import FROM, IS, TO, Form, operand
 from ranklet.handlers.playground.found import ORDERED, SHOWN, Found
 from ranklet.handlers.playground.look import View, is_link
+from ranklet.handlers.playground.words import count_most_decimals
 from ranklet.runtime.answers.html import Markup, element, join
 from ranklet.runtime.bundles import manifest
 
@@ -123,8 +124,11 @@ def _range(found: Found, name: str, type_: str, view: View, *, used: bool) -> li
         _end(found.form, prefix + name, view.words(label), kind, value)
         for prefix, label, value in ((FROM, "from", least), (TO, "to", most))
     ]
-    span = [] if least is None else [fact(least, type_, 0, view.words), " – "]
-    span += [] if least is None else [fact(most, type_, 0, view.words)]
+    span = list[str]()
+    if least is not None:
+        decimals = count_most_decimals((least, most))
+        shown = [fact(each, type_, decimals, view.words) for each in (least, most)]
+        span = [shown[0], " – ", shown[1]]
     return [element("p", *span, class_="span"), element("div", *ends, class_="range")]
 
 

@@ -1,10 +1,11 @@
 """What the page says, in the languages that words.json has, and numbers and dates as they write."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ranklet.runtime.storage.package_files import package_text
 
@@ -81,6 +82,13 @@ ENGLISH = Words(LANGUAGES[0])
 def count_decimals(value: float) -> int:
     """Return how many decimals a number is written with."""
     return len(repr(float(value)).partition(".")[2].rstrip("0")) if "e" not in repr(value) else 0
+
+
+def count_most_decimals(values: Iterable[Any]) -> int:
+    """Return how many decimals all numbers among values are shown with, as prices have two."""
+    numbers = (each for each in values if isinstance(each, int | float))
+    most = max(map(count_decimals, numbers), default=0)
+    return most if most <= DECIMALS else 0
 
 
 def choose_language(given: str, texts: Sequence[str], accepted: str) -> str:

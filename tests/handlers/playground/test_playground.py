@@ -161,15 +161,15 @@ def test_hits_come_while_a_query_is_typed(server: "Server", page: Any) -> None:
     query = page.get_by_label("Query")
     query.fill("")
     query.press_sequentially("knead the dou", delay=150)
-    page.wait_for_function("location.search === '?q=knead+the+dou'")
+    page.wait_for_function("() => location.search === '?q=knead+the+dou'")
     assert "dough" in page.locator(".hit").first.inner_text().lower()
     assert page.evaluate("document.activeElement.id") == "query"
     assert page.evaluate("history.length") == steps + 1  # however many letters
     query.press("Enter")
-    page.wait_for_function("!document.querySelector('[aria-busy]')")
+    page.wait_for_function("() => !document.querySelector('[aria-busy]')")
     assert page.evaluate("history.length") == steps + 1
     page.go_back()
-    page.wait_for_function("document.getElementById('query').value === 'window'")
+    page.wait_for_function("() => document.getElementById('query').value === 'window'")
 
 
 def test_what_is_typed_is_completed(server: "Server", page: Any) -> None:
