@@ -111,8 +111,9 @@ def _learned(data: Data, options: dict[str, Any]) -> Checkpoint:
 
 
 def _reader(checkpoint: Checkpoint, asked: Asked) -> TermReader:
-    rows = term_rows(checkpoint.tokens, asked.analysed.analyzer.vocabulary)
-    return TermReader(asked.analysed, checkpoint.settings, rows)
+    settings, vocabulary = checkpoint.settings, asked.analysed.analyzer.vocabulary
+    rows = term_rows(checkpoint.tokens, vocabulary, settings.field)
+    return TermReader(asked.analysed, settings, rows)
 
 
 def searching(data: Data, options: dict[str, Any]) -> Trained:
