@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -172,3 +172,10 @@ def as_string(value: Any) -> str:
 
         return json.dumps(value, ensure_ascii=False)
     return str(value)
+
+
+# What a value of each type, as `typed` returns it, is in a field of that type.
+READERS: Mapping[str, Callable[[Any], Any]] = {
+    NUMBER: as_number, FLAG: as_flag, DATE: as_days, DATETIME: as_microseconds,
+    STRING: as_string, LIST: as_string,
+}  # fmt: skip

@@ -4,7 +4,7 @@ import json
 import logging
 from array import array
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any
@@ -15,11 +15,8 @@ from numpy.typing import NDArray
 from ranklet.corpus.indexing.field_types import (
     BITS,
     NOTHING,
+    READERS,
     Unusable,
-    as_days,
-    as_flag,
-    as_microseconds,
-    as_number,
     as_string,
     choose_type,
     nearest,
@@ -202,7 +199,6 @@ class _Column:
 class _Values(_Column):
     """A column of numbers, flags or dates."""
 
-    read: Callable[[Any], int | float]
     dtype: type[np.number[Any]]
 
     def __init__(self) -> None:
@@ -210,7 +206,7 @@ class _Values(_Column):
         self._values: list[int | float] = []
 
     def _add(self, value: Any) -> None:
-        self._values.append(type(self).read(value))
+        self._values.append(READERS[self.kind](value))
 
     def _arrays(
         self, numbers: NDArray[np.int64], count: int, place: NDArray[np.intp]
@@ -224,7 +220,7 @@ class _Values(_Column):
 
 
 class _Numbers(_Values):
-    kind, read = NUMBER, staticmethod(as_number)
+    kind = NUMBER
 
     def _dtype(self) -> type[np.number[Any]]:
         whole = all(isinstance(value, int) for value in self._values)
@@ -232,15 +228,15 @@ class _Numbers(_Values):
 
 
 class _Flags(_Values):
-    kind, read, dtype = FLAG, staticmethod(as_flag), np.uint8
+    kind, dtype = FLAG, np.uint8
 
 
 class _Dates(_Values):
-    kind, read, dtype = DATE, staticmethod(as_days), np.int32
+    kind, dtype = DATE, np.int32
 
 
 class _Moments(_Values):
-    kind, read, dtype = DATETIME, staticmethod(as_microseconds), np.int64
+    kind, dtype = DATETIME, np.int64
 
 
 class _Texts(_Column):

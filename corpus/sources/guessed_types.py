@@ -22,7 +22,7 @@ class Guesses:
     def __init__(self) -> None:
         self._count = 0
         self._wrong = dict.fromkeys((NUMBER, COMMA, FLAG, DMY, MDY), 0)
-        self._differ = dict.fromkeys((NUMBER, DMY), "")  # a cell that reads in two ways
+        self._differ = {one: "" for one, _ in _PAIRS}  # a cell that reads in two ways
         self._odd = ""  # a cell that is not as machines write it
         self._words = set[str]()
 
@@ -40,7 +40,7 @@ class Guesses:
         for one, other in _PAIRS:
             ours, theirs = found.get(one, _WRONG), found.get(other, _WRONG)
             if _WRONG not in (ours, theirs) and ours != theirs:
-                self._differ[NUMBER if one == NUMBER else DMY] = text
+                self._differ[one] = text
         for type_, value in found.items():
             self._wrong[type_] += value is _WRONG
         most = max(_FEW, self._count // _SHARE)
@@ -60,7 +60,7 @@ class Guesses:
             if not self._odd or not {one, other} & fits.keys():
                 continue
             if {one, other} <= fits.keys() and fits[one] == fits[other]:
-                differs = self._differ[NUMBER if one == NUMBER else DMY]
+                differs = self._differ[one]
                 if differs and "." in differs and one == MDY:
                     return DMY, differs  # nobody writes the month first with points
                 return (f"{one},{other}" if differs else one), differs or self._odd

@@ -1,24 +1,15 @@
 """Find out which documents of a bundle a change replaces."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from ranklet.corpus.collections.collection import Document
-from ranklet.corpus.indexing.field_types import (
-    BITS,
-    Unusable,
-    as_days,
-    as_flag,
-    as_microseconds,
-    as_number,
-    as_string,
-    typed,
-)
+from ranklet.corpus.indexing.field_types import BITS, READERS, Unusable, typed
 from ranklet.corpus.sources.cells import Cell, stands_for_nothing
 from ranklet.runtime.bundles.additions import Change
 from ranklet.runtime.bundles.location import Location
-from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, NUMBER, STRING
+from ranklet.runtime.bundles.manifest import STRING
 from ranklet.runtime.ground.errors import CollectionError, InputError, UnknownDocumentError
 from ranklet.runtime.search.local import LocalSearch
 
@@ -164,11 +155,5 @@ def _is_sign(value: Any) -> bool:
 def _read_as(type_: str, value: Any) -> Any:
     """Return what a value is in a field of a type, so that 1.50 is 1.5; None if it is none."""
     bits, usable = typed(value) or (0, None)
-    if type_ == STRING:
-        return as_string(usable)
-    return _READERS[type_](usable) if bits & BITS[type_] and not _is_sign(value) else None
-
-
-_READERS: Mapping[str, Callable[[Any], Any]] = {
-    NUMBER: as_number, FLAG: as_flag, DATE: as_days, DATETIME: as_microseconds, LIST: as_string,
-}  # fmt: skip
+    usual = bits & BITS[type_] and not _is_sign(value)
+    return READERS[type_](usable) if usual or type_ == STRING else None

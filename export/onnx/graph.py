@@ -206,8 +206,8 @@ def _fuse(target: Path, transformer: Transformer) -> None:
     from onnxruntime.transformers.fusion_options import FusionOptions
 
     traced = onnx.load(str(target))
-    fuse_rotary(traced)
-    onnx.save(traced, str(target))
+    if fuse_rotary(traced):
+        onnx.save(traced, str(target))
     options = FusionOptions("bert")
     options.enable_shape_inference = False  # half of the memory; what is fused wrongly is found
     remarks = logging.getLogger("fusion_skiplayernorm")

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 FIRST = "rotary_first"  # the first position, and the first text
 
 
-def fuse_rotary(model: "ModelProto") -> None:
-    """Replace x · cos + rotate_half(x) · sin by RotaryEmbedding, in place.
+def fuse_rotary(model: "ModelProto") -> bool:
+    """Replace x · cos + rotate_half(x) · sin by RotaryEmbedding, in place; return if there was one.
 
     x is (batch, heads, tokens, size). Angles that depend on more than the number of tokens, as on a
     mask, are left alone. Whatever else differs in a network is found by the proof.
@@ -49,7 +49,7 @@ def fuse_rotary(model: "ModelProto") -> None:
         )  # fmt: skip
         fused[output] = [*nodes, rotated]
     if not fused:
-        return
+        return False
     for name, value in ((FIRST, np.array(0)), (f"{FIRST}_offset", np.array([0]))):
         model.graph.initializer.append(numpy_helper.from_array(value.astype(np.int64), name))
     model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
@@ -58,6 +58,7 @@ def fuse_rotary(model: "ModelProto") -> None:
     for node in copies:
         model.graph.node.extend(fused.get(node.output[0], [node]))
     _remove_unread_nodes(model)
+    return True
 
 
 def _rotation(node: "NodeProto", makers: "dict[str, NodeProto]") -> tuple[str, str, str] | None:

@@ -16,6 +16,8 @@ export const LIMIT = 80; // characters of a value of the metadata
 
 /** Return the buttons of a document: yes and no, or a button per degree. */
 export const grades = (degrees) => (degrees ? DEGREES : SIGNS);
+/** Return the button that shows a grade: without degrees each above 0 is a yes. */
+export const shownAs = (grade, degrees) => Math.min(grade, degrees ? 3 : 1);
 let cards = 0; // drawn so far, for ids that labels refer to
 
 function make(tag, properties = {}, ...children) {
@@ -27,11 +29,11 @@ function make(tag, properties = {}, ...children) {
 /** Return what a person calls a document. */
 export const nameOf = (hit) => hit.title || hit.id;
 
-/** Show the grade of a card, undefined if it has no mark. Without degrees each above 0 is a yes. */
+/** Show the grade of a card, undefined if it has no mark. */
 export function showGrade(card, grade, degrees) {
   card.classList.toggle("relevant", grade > 0);
   card.classList.toggle("not-relevant", grade === 0);
-  const shown = grade === undefined ? grade : Math.min(grade, degrees ? 3 : 1);
+  const shown = grade === undefined ? grade : shownAs(grade, degrees);
   for (const button of card.querySelectorAll(".mark")) {
     button.setAttribute("aria-pressed", String(Number(button.dataset.grade) === shown));
   }

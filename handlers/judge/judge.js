@@ -1,6 +1,6 @@
 // The page's behaviour: show one query after the other, and save every mark at once.
 
-import { card, grades as choices, nameOf, queryRow, showGrade } from "./cards.js";
+import { card, grades as choices, nameOf, queryRow, showGrade, shownAs } from "./cards.js";
 
 const $ = (id) => document.getElementById(id);
 const STEP = 10; // documents that are shown at first, and that "More documents" adds
@@ -148,7 +148,7 @@ function saved(grades) {
   const total = `This query has ${relevant} relevant and ${values.length - relevant} not relevant.`;
   if (more.length) return `Saved. ${restOf(query())}. ${total}`;
   const item = document.querySelector(`.hit[data-document="${CSS.escape(id)}"] h2`);
-  const what = grade === null ? "has no mark" : `is ${choices(degrees()).find((each) => each.grade === Math.min(grade, degrees() ? 3 : 1)).label.toLowerCase()}`;
+  const what = grade === null ? "has no mark" : `is ${choices(degrees()).find((each) => each.grade === shownAs(grade, degrees())).label.toLowerCase()}`;
   return `Saved: “${nameOf({ title: item?.textContent, id })}” ${what}. ${total}`;
 }
 

@@ -114,7 +114,7 @@ def _card(hit: JSON, look: _Look) -> Markup:
     picture = element("img", src=image, alt="", loading="lazy", referrerpolicy="no-referrer")
     return element(
         "li",
-        Markup(picture.removesuffix("</img>")) if image else "",
+        picture if image else "",
         element("span", str(look.number), class_="place", aria_hidden="true"),
         element("h2", title, dir="auto"),
         element("p", *points, class_="points") if shown[0] and look.highest else "",

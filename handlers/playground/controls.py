@@ -97,4 +97,4 @@ def choice(label: str, name: str, values: Sequence[tuple[str, str]], chosen: str
 
 def field(**attributes: str | bool) -> Markup:
     """Return a field of the search form, wherever it stands on the page."""
-    return Markup(element("input", form="form", **attributes).removesuffix("</input>"))
+    return element("input", form="form", **attributes)

@@ -9,6 +9,7 @@ class Markup(str):
     __slots__ = ()
 
 
+VOID = ("img", "input")  # elements without content, which have no end
 GENERATOR = Markup('<meta name="generator" content="ranklet">')  # in the head of every page
 
 
@@ -27,7 +28,8 @@ def element(tag: str, *children: str, **attributes: str | bool) -> Markup:
             written += f" {_hyphened(name)}"
         elif value is not False:
             written += f' {_hyphened(name)}="{escape(value)}"'
-    return Markup(f"<{tag}{written}>{join(*children)}</{tag}>")
+    end = "" if tag in VOID else f"</{tag}>"
+    return Markup(f"<{tag}{written}>{join(*children)}{end}")
 
 
 def join(*children: str) -> Markup:

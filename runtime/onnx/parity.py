@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.ground.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError, MissingPackageError
 from ranklet.runtime.onnx.session import Session
 
 PARITY = "parity.json"
@@ -16,17 +17,24 @@ PARITY = "parity.json"
 TOLERANCES = {"fp32": 1e-4, "fp16": 1e-2, "int8": 2e-2}
 
 
-def compare_parity(content: bytes, read: Callable[[str], bytes | None]) -> Iterator[str]:
+def compare_parity(read: Callable[[str], bytes | None]) -> Iterator[str]:
     """Run each graph on the stored inputs, and yield how much its outputs differ.
 
+    Nothing comes without onnxruntime, or where there is no `PARITY`.
+
     Args:
-        content: of the file.
-        read: returns the content of a graph by its path beside the file; None if there is none.
+        read: returns the content of `PARITY`, and of a graph by its path beside it; None if there
+            is none.
 
     Raises:
         BundleError: the file cannot be read, or a number differs by more than its tolerance.
-        MissingPackageError: onnxruntime is not installed.
     """
+    if (content := read(PARITY)) is not None:
+        with suppress(MissingPackageError):
+            yield from _compare(content, read)
+
+
+def _compare(content: bytes, read: Callable[[str], bytes | None]) -> Iterator[str]:
     try:
         for graph in json.loads(content)["graphs"]:
             for variant, file in graph["files"].items():

@@ -16,7 +16,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.ground.errors import BundleError, MissingPackageError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
-from ranklet.runtime.onnx.parity import PARITY, compare_parity
+from ranklet.runtime.onnx.parity import compare_parity
 from ranklet.runtime.onnx.self_contained import check_onnx, check_openvino
 from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.storage.address import BundleLike
@@ -185,9 +185,7 @@ def _parity(bundle: BundleFiles, name: str) -> Iterator[str]:
     def read(file: str) -> bytes | None:
         return bytes(bundle.file(folder + file)) if bundle.has(folder + file) else None
 
-    if bundle.has(folder + PARITY):
-        with suppress(MissingPackageError):
-            yield from compare_parity(bytes(bundle.file(folder + PARITY)), read)
+    yield from compare_parity(read)
 
 
 def _tokenizer(bundle: BundleFiles) -> None:
