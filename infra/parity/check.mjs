@@ -9,8 +9,10 @@ const folder = process.argv[2];
 const parity = JSON.parse(readFileSync(join(folder, "parity.json"), "utf8"));
 
 function tensor(rows) {
-  const ids = BigInt64Array.from(rows.flat().map(BigInt));
-  return new ort.Tensor("int64", ids, [rows.length, rows[0].length]);
+  const numbers = rows.flat(Infinity), shape = [];
+  for (let part = rows; Array.isArray(part); part = part[0]) shape.push(part.length);
+  if (!numbers.every(Number.isInteger)) return new ort.Tensor("float32", numbers, shape); // vectors
+  return new ort.Tensor("int64", BigInt64Array.from(numbers.map(BigInt)), shape);
 }
 
 for (const { files, output, runs } of parity.graphs) {

@@ -22,7 +22,10 @@ for graph in parity["graphs"]:
         worst = 0.0
         for run in graph["runs"]:
             known = {each.name for each in session.get_inputs()}
-            feeds = {name: np.array(ids) for name, ids in run["inputs"].items() if name in known}
+            feeds = {name: np.array(each) for name, each in run["inputs"].items() if name in known}
+            for name, each in feeds.items():
+                if each.dtype.kind == "f":  # vectors and no ids
+                    feeds[name] = each.astype(np.float32)
             found = session.run([graph["output"]], feeds)[0].reshape(-1)[run["at"]]
             stored = np.array(run["values"][variant])
             largest = max(1, np.abs(stored).max())

@@ -42,7 +42,7 @@ def _compare(content: bytes, read: Callable[[str], bytes | None]) -> Iterator[st
                     continue
                 session, worst = Session(model, file, device="cpu"), 0.0
                 for run in graph["runs"]:
-                    feeds = {name: np.array(ids) for name, ids in run["inputs"].items()}
+                    feeds = {name: _read_input(each) for name, each in run["inputs"].items()}
                     values = session.run(graph["output"], feeds)
                     difference = _difference(values, run, variant)
                     if not difference <= TOLERANCES[variant]:
@@ -54,6 +54,12 @@ def _compare(content: bytes, read: Callable[[str], bytes | None]) -> Iterator[st
                 yield f"{PARITY}: {len(graph['runs'])} runs of {file} differ by {worst:.1e} at most"
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise BundleError(f"{PARITY} cannot be read: {error!r:.200}; export it again") from error
+
+
+def _read_input(values: Any) -> NDArray[Any]:
+    """Return an input of a graph: ids as int64, or vectors as float32."""
+    read = np.array(values)
+    return read.astype(np.float32) if read.dtype.kind == "f" else read
 
 
 def _difference(values: NDArray[np.float32], run: Any, variant: str) -> float:
