@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 from benchmarks.fusion.collections import BM25, MINILM
 from benchmarks.harness.place import ROOT, MissingDataError, Place
 from benchmarks.harness.report import goal, table
-from benchmarks.quality.relevance_collections import CODE_HERE, MEASURED, Measured, bundle_of
+from benchmarks.quality.relevance_collections import (
+    CODE_HERE,
+    MEASURED,
+    Measured,
+    bundle_of,
+    off_topic,
+)
 from benchmarks.quality.relevance_picture import Told, picture
 from ranklet import runtime
 from ranklet.corpus.building.default_pipelines import SUM
@@ -40,6 +46,7 @@ ASKING = (*CODE_HERE, "runtime/execution", "runtime/pipelines/relevance.py", "ru
 WORDS, VECTORS, SUMS = "words", "vectors", "words and vectors"
 PIPELINES = {WORDS: BM25, VECTORS: MINILM, SUMS: SUM}
 OF_SCORES = {WORDS: (2.5,), VECTORS: (0.0,), SUMS: (2.0, 0.0)}  # by ranker
+DOMAINS = tuple(dict.fromkeys(each.domain for each in MEASURED))
 PICTURE = ROOT / "docs" / "relevance.svg"
 TOLD = """\
 Each query is asked with its answers and without them. *Right*: the share of queries whose best \
@@ -63,6 +70,12 @@ class Found(NamedTuple):
     query: NDArray[np.intp]  # which one, (hits,)
     hidden: NDArray[np.bool_]  # whether its answers were, (hits,)
     best: NDArray[np.bool_]  # whether it is the first hit, (hits,)
+    origin: NDArray[np.intp]  # the domain of a query of another subject, in `DOMAINS`; else −1
+
+    @property
+    def own(self) -> NDArray[np.bool_]:
+        """Whether the query is the collection's, (hits,)."""
+        return self.origin < 0
 
     def of(self, chosen: NDArray[np.bool_]) -> "Found":
         """Return some of the hits; `chosen` is (hits,)."""
@@ -118,20 +131,24 @@ def found_of(place: Place, each: Measured, system: str, split: int) -> Found:
 
     def make(path: Path) -> None:
         bundle, queries = bundle_of(place, each, vectors=system != WORDS)
-        rows = []
-        for number, query in enumerate(queries[("train", each.split)[split]]):
-            for hidden in (False, True):
-                hide = tuple(query.relevant) if hidden else ()
-                best = bundle.evidence(query.text, READ, PIPELINES[system], hide=hide)
+        rows, asked = [], queries[("train", each.split)[split]]
+        others = off_topic(place, each, split, vectors=system != WORDS)
+        every = [(query.text, query.relevant, -1) for query in asked]
+        every += [(text, {}, DOMAINS.index(origin)) for origin, text in others]
+        for number, (text, relevant, origin) in enumerate(every):
+            for hidden in (False, True) if relevant else (True,):
+                hide = tuple(relevant) if hidden else ()
+                best = bundle.evidence(text, READ, PIPELINES[system], hide=hide)
                 for at, (name, score, row) in enumerate(zip(*best, strict=True)):
-                    right = int(name in query.relevant)
-                    rows.append([number, hidden, at, right, float(score), *row.tolist()])
+                    right = int(name in relevant)
+                    rows.append([number, hidden, at, right, float(score), origin, *row.tolist()])
         path.write_text(json.dumps(rows))
 
     name = f"relevance.{each.name}.{system}.{split}.json".replace(" ", "-")
     rows = np.array(json.loads(place.keep(name, make, ASKING).read_text()))
-    query, hidden, at, right, score = rows[:, :5].T
-    return Found(rows[:, 5:], right, score, query.astype(np.intp), hidden == 1, at == 0)
+    query, hidden, at, right, score, origin = rows[:, :6].T
+    query, origin = query.astype(np.intp), origin.astype(np.intp)
+    return Found(rows[:, 6:], right, score, query, hidden == 1, at == 0, origin)
 
 
 def domain(name: str) -> str:

@@ -30,7 +30,9 @@ def suggestion(query: str | Query, parts: Sequence[PartWords], deadline: Deadlin
     kept = frozenset(split.words(" ".join(query.prefixes)))
 
     def knows(word: str) -> bool:
-        return word in kept or any(part.knows(word) for part in parts)
+        return word in kept or any(
+            part.knows(word) or part.vocabulary.ending_with(word) for part in parts
+        )
 
     replaced: dict[str, str] = {}
     if sum(map(len, texts)) > MOST_CHARACTERS:
