@@ -282,7 +282,9 @@ class Run(ABC):
         for own, sides in self._query.list_synonyms("lemmas"):
             others = [np.all([having(each) for each in side], axis=0) for side in sides]
             contained[among(lemmas, np.sort(own))] |= np.any(others, axis=0)
-        return len(ids), share(amounts, contained.T)
+        # Most letters are in two pairs, so pairs are twice as many as words.
+        count = len(ids) // 2 if self.files.analyzer.vocabulary.by_pairs else len(ids)
+        return count, share(amounts, contained.T)
 
     def widen(  # noqa: B027  # `Ask.refuse` refuses it where a bundle has no passages beside others
         self, hits: Sequence[Hit], positions: NDArray[np.intp], ask: Ask

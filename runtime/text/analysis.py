@@ -116,6 +116,7 @@ class Vocabulary:
         self._others_in = lru_cache(maxsize=1 << 6)(self._with_other_classes)
         self.classes_of = lru_cache(maxsize=1 << 12)(self._classes_of)
         self._ending_with = lru_cache(maxsize=1 << 8)(self._list_ends)
+        self.has_capitals = not {"de", "lb"}.isdisjoint(languages)  # at the beginning of nouns
         self.joins = not COMPOUNDING.isdisjoint(languages)
         english = tuple(languages) == ENGLISH
         ids = [] if english else [*np.flatnonzero(lemma_of == STOPPED).tolist(), *stopped.tolist()]
