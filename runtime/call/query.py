@@ -159,16 +159,12 @@ class QueryContext:
         self, field: str
     ) -> "list[tuple[NDArray[np.int32], list[NDArray[np.int32]]]]":
         """Return the tokens of words with synonyms, each with those of the synonyms."""
-        asked = self.synonym_tokens(field)
+        if (asked := self.synonym_tokens(field)) is None:
+            return []
+        tokens = asked.tokens
         return [
-            (
-                asked.tokens[group.own],
-                [
-                    np.concatenate([asked.tokens[word] for word in side.words])
-                    for side in group.sides
-                ],
-            )
-            for group in (asked.groups if asked else ())
+            (tokens[group.own], [tokens[np.r_[*side.words]] for side in group.sides])
+            for group in asked.groups
         ]
 
     @property

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ranklet.runtime.call.deadline import Deadline
-from ranklet.runtime.completion.words import PartWords, written
+from ranklet.runtime.completion.words import PartWords, choose_spelling
 from ranklet.runtime.syntax.corrections import corrected, near, unknown_words
 from ranklet.runtime.syntax.query_syntax import Query
 
@@ -54,7 +54,7 @@ def suggestion(query: str | Query, parts: Sequence[PartWords], deadline: Deadlin
     meant = [replaced.get(word, word) for word in asked]
     if not replaced or (few and not any(part.has_all(meant) for part in parts)):
         return None
-    shown = {word: written(better, parts) for word, better in replaced.items()}
+    shown = {word: choose_spelling(better, parts) for word, better in replaced.items()}
     return corrected(query.typed or query.text, shown, split)
 
 

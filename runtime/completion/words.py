@@ -152,7 +152,7 @@ class PartWords(NamedTuple):
         )
 
 
-def written(word: str, parts: Sequence[PartWords]) -> str:
+def choose_spelling(word: str, parts: Sequence[PartWords]) -> str:
     """Return how most of some documents write a word that they have."""
     most = sum((part.spellings(word) for part in parts), Counter[str]()).most_common(1)
     return most[0][0] if most else word

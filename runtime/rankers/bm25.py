@@ -276,8 +276,8 @@ class BM25(Retriever):
                     own.append(_by_field(name, value, token, amounts))
                 else:
                     own.append(Explanation(name, value, source=token, query_token=token))
-        words = query.analysis.asked(query.text, "words") if stems else []
-        typed = dict(zip(stems, query.analysis.spelled(np.array(words)), strict=False))
+        words = query.analysis.asked(query.text, "words")
+        typed = dict(zip(stems, query.analysis.spelled(words), strict=False)) if stems else {}
         parts = [_by_word(typed.get(at, ""), own) for at, own in found.items()]
         parts += self._explained_gains(query, candidate)
         label, boost = f"BM25 over {_NAMES[field]}", self.settings.title_boost

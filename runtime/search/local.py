@@ -569,13 +569,15 @@ class _LocalRun(Run):
 
     def ordered(self, ask: Ask, reach: int | None) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Return the positions of the first documents, and their scores, in order; see `Run`."""
-        if not ask.sort and self.matching is None:
+        wanted = self.matching
+        if not ask.sort and wanted is None:
             return super().ordered(ask, reach)
-        if not ask.sort:
+        if not ask.sort and wanted is not None:
             positions, scores = super().ordered(ask, None)
-            first, numbers = self._search.documents.first, self._numbers[positions]
-            wanted = self.matching if first is None else distinct(first[self.matching])
-            kept = among(numbers if first is None else first[numbers], wanted)
+            numbers = self._numbers[positions]
+            if (first := self._search.documents.first) is not None:
+                numbers, wanted = first[numbers], distinct(first[wanted])
+            kept = among(numbers, wanted)
             return positions[kept][:reach], scores[kept][:reach]
         positions = self._best_above(ask.min_score)
         scores, columns = self.execution.final()[positions], self._search.columns

@@ -266,7 +266,7 @@ class Run(ABC):
             return len(text.split()), share(np.ones(len(asked), np.float32), contained)
         ids = analysis.asked(text, "words")
         lemmas, first = np.unique(analysis.in_field(ids, "lemmas"), return_index=True)
-        postings, amounts = find_postings(self.files, self.files.need_documents()), np.ones(0)
+        postings = find_postings(self.files, self.files.need_documents())
         terms = lemmas if postings is None or postings.term_of is not None else ids[first]
         counts = None if postings is None else postings.terms.frequencies(terms)
         amounts = np.ones(len(terms), np.float32) if counts is None else idf(counts, size)
