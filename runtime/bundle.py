@@ -517,7 +517,8 @@ class Bundle(os.PathLike[str]):
                 from ranklet.runtime.text.common_words import CommonWords
 
                 analysis = self.files.analyzer.begin() if self.manifest.documents else None
-                found = self._search.synonyms(query) if synonyms else ()
+                found = self._search.synonyms(query) if synonyms else []
+                found += self._search.ends(query)
                 asked = [query, *(each.text for match in found for each in match.synonyms)]
                 vocabularies = self._search.vocabularies if stored else ()
                 made = CommonWords("\n".join(asked), analysis, vocabularies)
@@ -848,8 +849,8 @@ class Bundle(os.PathLike[str]):
     ) -> tuple[list[str], NDArray[np.float32], NDArray[np.float64]]:
         """Return the ids and scores of the k best documents, and what says how likely they answer.
 
-        The numbers are `length` and, by ranker, `evidence` of runtime/pipelines/relevance.py,
-        (documents, 1 + 3 · rankers).
+        The numbers are `length`, `share` and, by ranker, `evidence` of
+        runtime/pipelines/relevance.py, (documents, 2 + 3 · rankers).
         Documents to `hide` count as absent, so that a query may be asked without its answers.
         """
         check_query(query)

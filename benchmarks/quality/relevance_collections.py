@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -77,6 +77,12 @@ MEASURED = (
     Measured("debian-ja", "debian", language="ja"),
 )
 
+# Queries of other subjects, all of them questions, per collection that has some; and subjects that
+# answer some of each other's.
+OFF_TOPIC = {False: 40, True: 20}
+ASKED = ("sentences of Wikipedia", "reviews", "posts", "google-wiki", "medquad")
+CLOSE = ({"squad", "web"}, {"medicine", "science"})
+
 
 def bundle_of(place: Place, each: Measured, *, vectors: bool) -> tuple[runtime.Bundle, Queries]:
     """Return a collection's bundle as a build makes it, and its queries.
@@ -121,6 +127,21 @@ def read(place: Place, each: Measured, *, vectors: bool) -> tuple[list[Document]
         return _reversed(documents, queries, lines)
     shape = {"titles": _title, "untitled": _untitled}.get(each.shape, lambda one: one)
     return list(map(shape, documents)), queries
+
+
+def off_topic(
+    place: Place, each: Measured, split: int, *, vectors: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield questions of other subjects, of train or of the reported split, with their domains."""
+    for other in MEASURED:
+        pair = {each.domain, other.domain}
+        if other.name not in ASKED or len(pair) == 1 or pair in CLOSE:
+            continue
+        collection = place.collection(other.source or other.name)
+        asked = read_split(collection, ("train", other.split)[split])
+        asked = [query for query in asked if query.id.startswith(other.prefix)]
+        for at in evenly(len(asked), OFF_TOPIC[vectors]):
+            yield other.domain, asked[at].text
 
 
 def _family(document: Document) -> str:

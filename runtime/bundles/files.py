@@ -275,7 +275,8 @@ class BundleFiles:
     def settings(self, name: str) -> Any:
         """Return the settings of a ranker, an instance of its kind's `Settings`."""
         self.manifest.check_ranker(name)
-        return self.manifest.rankers[name].read_settings(name)
+        entry = self.manifest.rankers[name]
+        return self.once(("settings", name), lambda: entry.read_settings(name))
 
     # One lock for everything that is opened on demand. Before Python 3.12 every cached_property has
     # its own lock, and two threads could take it and this lock in opposite order and deadlock.

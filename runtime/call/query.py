@@ -36,6 +36,7 @@ class Group(NamedTuple):
     text: str  # of the query
     own: slice
     sides: Sequence[Side]
+    ends: bool = False  # whether the synonyms end with the words, which no document has
 
 
 class SynonymTokens(NamedTuple):
@@ -70,9 +71,11 @@ class QueryContext:
 
     Attributes:
         synonyms: words of the text for which others may stand.
+        find_ends: finds the words of the text with which others end; called if a ranker asks.
     """
 
     synonyms: "Sequence[Match]" = ()
+    find_ends: "Callable[[], Sequence[Match]]" = tuple
 
     def __init__(
         self,
@@ -117,11 +120,12 @@ class QueryContext:
 
     def synonym_tokens(self, field: str) -> SynonymTokens | None:
         """Return the tokens of the words with synonyms, and of these; None without any."""
-        if not self.synonyms:
+        every = (*self.synonyms, *self.once("ends", self.find_ends))
+        if not every:
             return None
-        return self.once((SynonymTokens, field), lambda: self._synonym_tokens(field))
+        return self.once((SynonymTokens, field), lambda: self._synonym_tokens(field, every))
 
-    def _synonym_tokens(self, field: str) -> SynonymTokens:
+    def _synonym_tokens(self, field: str, every: "Sequence[Match]") -> SynonymTokens:
         pieces, end = list[NDArray[np.int32]](), 0
 
         def placed(tokens: NDArray[np.int32]) -> slice:
@@ -130,22 +134,38 @@ class QueryContext:
             end += len(tokens)
             return slice(end - len(tokens), end)
 
+        def spelled(word: str, ends: bool) -> NDArray[np.int32]:
+            if not ends or field != CLASSES:
+                return self.analysis.word(word, field)
+            # What begins like a compound has another end, so its stem counts for both.
+            count = len(self.analysis.word(word, field))
+            return np.repeat(self.analysis.word(word, "lemmas"), count)
+
         groups = [
             Group(
                 text,
                 placed(self.analysis.asked(text, field)),
                 [
-                    Side(
-                        each.text,
-                        each.weight,
-                        [placed(self.analysis.word(w, field)) for w in each.words],
-                    )
+                    Side(each.text, each.weight, [placed(spelled(w, ends)) for w in each.words])
                     for each in synonyms
                 ],
+                ends,
             )
-            for text, synonyms in self.synonyms
+            for text, synonyms, ends in every
         ]
         return SynonymTokens(np.concatenate(pieces), groups)
+
+    def list_synonyms(
+        self, field: str
+    ) -> "list[tuple[NDArray[np.int32], list[NDArray[np.int32]]]]":
+        """Return the tokens of words with synonyms, each with those of the synonyms."""
+        if (asked := self.synonym_tokens(field)) is None:
+            return []
+        tokens = asked.tokens
+        return [
+            (tokens[group.own], [tokens[np.r_[*side.words]] for side in group.sides])
+            for group in asked.groups
+        ]
 
     @property
     def reads_words(self) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.completion.values import Ranges, Values, most_frequent_values
-from ranklet.runtime.completion.words import Ids, PartWords, by_frequency
+from ranklet.runtime.completion.words import Ids, PartWords, by_frequency, choose_spelling
 from ranklet.runtime.ground.sets import distinct
 from ranklet.runtime.hits import Completion
 from ranklet.runtime.storage.strings import SortedStrings
@@ -100,7 +100,7 @@ def _words(typed: str, parts: Sequence[Part], *, near: bool) -> Iterator[str]:
 
     for word in by_frequency(every, find):
         if word != last.word:
-            yield last.head + word
+            yield last.head + choose_spelling(word, every)
 
 
 def _beginning(word: str, vocabulary: Vocabulary, *, near: bool) -> Ids:

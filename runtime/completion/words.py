@@ -1,6 +1,7 @@
 """The words of a collection by how many documents have them, as far as a caller may see these."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,10 +13,12 @@ from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.ground.sets import distinct
 from ranklet.runtime.syntax.word_postings import Postings
 from ranklet.runtime.text.analysis import STOPPED, Vocabulary
+from ranklet.runtime.text.words import SPLITTER
 
 Ids = NDArray[np.integer]  # of words, (words,)
 
 TRIED = 200  # words, of which the caller may see none
+WRITTEN = 8  # documents that say how a word is written
 FEW, MOST = 30, 1000  # documents in which a word is looked for first, and at most
 
 
@@ -66,21 +69,24 @@ class PartWords(NamedTuple):
         known = self.vocabulary.find(word)
         if known >= 0 and self.vocabulary.lemma_of[known] == STOPPED:
             return True
-        one = known >= 0 and self.postings.term_of is not None  # which stands for all forms
-        ids = np.array([known]) if one else self.vocabulary.list_forms(word)
+        ids = self._forms(word)
         every = self.postings.having(ids) if len(ids) else ()
         return any(
             bool(self.mask[having[:FEW]].any() or self.mask[having].any()) for having in every
         )
+
+    def _forms(self, word: str) -> Ids:
+        """Return the ids of words that together have every posting of a word's forms."""
+        known = self.vocabulary.find(word)
+        one = known >= 0 and self.postings.term_of is not None  # which stands for all forms
+        return np.array([known]) if one else self.vocabulary.list_forms(word)
 
     def frequency(self, word: str) -> int:
         """Return how many documents that the caller may see have a word.
 
         Other forms of it count, too, where the index takes them for the same.
         """
-        known = self.vocabulary.find(word)
-        one = known >= 0 and self.postings.term_of is not None  # which stands for all forms
-        ids = np.array([known]) if one else self.vocabulary.list_forms(word)
+        ids = self._forms(word)
         if self.mask is None:
             terms = distinct(self.terms(ids)).astype(np.int32)
             return int(self.postings.terms.frequencies(terms[terms >= 0]).sum())
@@ -93,6 +99,39 @@ class PartWords(NamedTuple):
         order = np.argsort(-self.vocabulary.frequency(words), kind="stable")
         seen = (word for word in words[order].tolist() if self._is_seen(word))
         return next((self.vocabulary.forms[word] for word in seen), None)
+
+    def has_all(self, words: Iterable[str]) -> bool:
+        """Return whether the caller sees a document with some words, in any form, each."""
+        left = np.ones(len(self.documents), np.bool_) if self.mask is None else self.mask.copy()
+        for word in words:
+            ids = self._forms(word)
+            having = self.postings.having(ids) if len(ids) else ()
+            left &= np.isin(np.arange(len(left)), np.concatenate([np.empty(0, int), *having]))
+        return bool(left.any())
+
+    def is_asked(self, word: str) -> bool:
+        """Return whether a word is no stop word."""
+        known = self.vocabulary.find(word)
+        stopped = self.vocabulary.lemma_of[known] == STOPPED or known in self.vocabulary.stopped
+        return known < 0 or not stopped
+
+    def spellings(self, word: str) -> Counter[str]:
+        """Return how a few documents that the caller may see write a word.
+
+        Capitals count in languages in which nouns have them.
+        """
+        place, split = self.vocabulary.find(word), self.vocabulary.splitter
+        if place < 0 or split is SPLITTER:  # English has hardly any accents
+            return Counter()
+        (having,) = self.postings.having(np.array([place]))
+        seen = having if self.mask is None else having[self.mask[having]]
+        texts = self.documents.read_ranked_texts(seen[:WRITTEN].tolist())
+        written = (
+            next((text[begin:end] for begin, end, own in split.placed(text) if own == word), "")
+            for text in texts
+        )
+        capitals = self.vocabulary.has_capitals
+        return Counter(each if capitals else each.lower() for each in written if each)
 
     def has(self, word: str) -> bool:
         """Return whether the caller sees a document with a word in this very form."""
@@ -111,6 +150,12 @@ class PartWords(NamedTuple):
             for part in (read[:FEW], read[FEW:])
             for may in [self.documents.that_may_have(ids, part)]
         )
+
+
+def choose_spelling(word: str, parts: Sequence[PartWords]) -> str:
+    """Return how most of some documents write a word that they have."""
+    most = sum((part.spellings(word) for part in parts), Counter[str]()).most_common(1)
+    return most[0][0] if most else word
 
 
 def by_frequency(parts: Sequence[PartWords], find: Callable[[Vocabulary], Ids]) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """How likely a hit answers its query: a logistic model of numbers that every ranking has.
 
 A score says which document is better, and not whether one is good. How far it lies above the scores
-of other candidates does, and it is comparable between queries and collections.
+of other candidates does, and how much of the query a document has. Both are comparable between
+queries and collections.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from ranklet.runtime.ground.shapes import list_parts, part, read_parts, several,
 
 DEPTH = 100  # best scores of a ranker that a hit's is compared with
 NUMBERS = ("score", "distance", "lead")  # that `evidence` returns for each ranker
+OF_ALL = ("length", "share")  # that stand before those of rankers
 _TINY = 1e-12  # the least variance of scores
 # A distance and a lead of more standard deviations, as of the only text with a word, say no more.
 _MOST = np.array([np.inf, 7.0, 3.0])
@@ -65,14 +67,27 @@ def length(words: int) -> float:
     return log1p(words)
 
 
+def share(amounts: NDArray[np.float32], contained: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return how much of a query some documents have, from 0 to 1, (documents,).
+
+    Args:
+        amounts: what each of its words says, which is its idf, (words,); without words it is 0.
+        contained: which words each document has, (documents, words).
+
+    >>> share(np.array([3.0, 1.0]), np.array([[True, False], [True, True]])).tolist()
+    [0.75, 1.0]
+    """
+    return np.asarray(contained @ amounts.astype(np.float64) / max(float(amounts.sum()), _TINY))
+
+
 @dataclass(frozen=True)
 class Calibration:
-    """What makes a probability of a query's `length` and of `evidence`.
+    """What makes a probability of a query's `length`, of `share` and of `evidence`.
 
     Attributes:
         rankers: the names of a pipeline's rankers, in the order of their use.
-        weights: the constant, that of the query's length, and one per ranker and number of
-            `NUMBERS`.
+        weights: the constant, those of the query's length and of its share in the document, and one
+            per ranker and number of `NUMBERS`.
         queries: judged queries that it was fitted on; 0 if it comes with ranklet.
     """
 
@@ -97,18 +112,19 @@ class Calibration:
             BundleError: it is none; the message contains `where`.
         """
         read = cls(**read_parts(list_parts(cls), raw, f"{where}."))
-        if len(read.weights) != (count := 2 + len(NUMBERS) * len(read.rankers)):
+        if len(read.weights) != (count := 1 + len(OF_ALL) + len(NUMBERS) * len(read.rankers)):
             raise BundleError(f"{where}.weights must be {count} numbers, not {len(read.weights)}")
         return read
 
 
-# Fitted on collections of questions, titles and claims, half of them without an answer
+# Fitted on collections of questions, titles and claims, half of them without an answer, and on
+# questions of other subjects
 # (`python -m benchmarks relevance relevance_vectors`), by what a pipeline's rankers compare.
 SHIPPED: Mapping[tuple[str, ...], tuple[float, ...]] = MappingProxyType(
     {
-        ("words",): (-6.312, 0.513, 2.5, 0.544, 0.448),
-        ("vectors",): (-8.585, 0.78, 0.0, 1.314, 0.145),
-        ("words", "vectors"): (-5.306, 0.393, 2.0, 0.253, 0.384, 0.0, 0.387, 0.208),
+        ("words",): (-9.72, 1.603, 2.545, 2.5, 0.443, 0.446),
+        ("vectors",): (-11.198, 1.958, 5.689, 0.0, 0.689, 0.344),
+        ("words", "vectors"): (-8.089, 1.339, 2.736, 2.0, 0.079, 0.372, 0.0, 0.39, 0.247),
     }
 )
 
@@ -137,8 +153,8 @@ def chances(numbers: NDArray[np.float64], weights: Sequence[float]) -> NDArray[n
     [0.5, 0.8808, 1.0]
 
     Args:
-        numbers: the query's `length`, and `evidence` of all rankers side by side,
-            (candidates, 1 + rankers · `NUMBERS`).
+        numbers: the query's `length`, `share`, and `evidence` of all rankers side by side,
+            (candidates, `OF_ALL` + rankers · `NUMBERS`).
         weights: as in `Calibration`.
     """
     logits = numbers @ np.array(weights[1:]) + weights[0]

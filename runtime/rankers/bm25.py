@@ -5,7 +5,7 @@ which each field adds by its weight.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from ranklet.runtime.kinds import Settings
 from ranklet.runtime.lexical.bm25 import boosted, field_amount, idf, saturate_sum, saturation
 from ranklet.runtime.lexical.field_index import TEXT, TITLE, FieldIndex, Formula
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES, ImpactIndex
-from ranklet.runtime.text.names import CLASSES, FIELDS
+from ranklet.runtime.text.names import CLASSES, FIELDS, MARK
 
 if TYPE_CHECKING:
     from ranklet.runtime.answers.explanation import Explanation
@@ -126,6 +126,7 @@ class _Rarity(NamedTuple):
     factors: NDArray[np.float32]  # make a part's impacts those of the whole, (parts, tokens)
 
 
+_NAMES = {"lemmas": "words", "words": "forms of words", "wordpieces": "word pieces"}  # of fields
 _NO_FACTORS = np.empty((0, 0), np.float32)  # of the only part
 
 
@@ -194,11 +195,31 @@ class BM25(Retriever):
         return Retrieved(*self._index(query).retrieve(terms, weights, k, allowed, more, sums))
 
     def matching(self, query: QueryContext) -> Mask:
-        """Return which documents have a word of the query or a synonym, (documents,) bool."""
-        mask = self._index(query).matching(self._terms(query).ids)
+        """Return which documents have a word of the query or a synonym, (documents,) bool.
+
+        The beginning of a word counts if no document has the word, and none ends with it.
+        """
+        tokens = query.tokens(self.settings.terms)
+        others = [each + 1 for each in self._stem_places(query) if self._is_had(query, each)]
+        mask = self._index(query).matching(distinct(np.delete(tokens, others)))
         if (more := self._score_synonyms(query)) is not None:
             mask[more[0]] = True
         return mask
+
+    def _stem_places(self, query: QueryContext) -> range:
+        """Return the places among the tokens of the stems that beginnings follow."""
+        terms, stems = query.tokens(self.settings.terms), query.tokens(self.settings.field)
+        return range(0, 2 * (len(terms) - len(stems)), 2)
+
+    def _is_had(self, query: QueryContext, place: int) -> bool:
+        """Return whether a document has a token of the query, or a word that ends with it."""
+        terms = self.settings.terms
+        asked, token = query.synonym_tokens(terms), query.tokens(terms)[place]
+        ends = [each.own for each in asked.groups if each.ends] if asked else []
+        if asked and any(token in asked.tokens[own] for own in ends):
+            return True
+        every = zip(self._everywhere, query.everywhere, strict=True)
+        return any(index.frequencies(own.tokens(terms)[[place]])[0] > 0 for index, own in every)
 
     def query_vector(self, query: QueryContext) -> SparseQuery:
         """Return the query's terms and how often each stands there."""
@@ -234,26 +255,32 @@ class BM25(Retriever):
         """Explain a score by query term, and by field if there are some."""
         from ranklet.runtime.answers.explanation import Explanation  # few calls explain
 
-        terms = self._terms(query)
-        field, parts, index = self.settings.field, [], self._index(query)
+        terms, stems = self._terms(query), self._stem_places(query)
+        field, index = self.settings.field, self._index(query)
+        found: dict[int, list[Explanation]] = {}  # by the place of the word
         if not isinstance(index, FieldIndex):  # a few of a long query's
             there = np.isin(terms.ids, candidate.tokens(self.settings.terms).tokens)
             terms = Terms(terms.ids[there], terms.counts[there], terms.at[there])
         else:
             index.fetch_fields(terms.ids)
         impacts = self._impacts(query, terms, candidate)[:, 0]
-        for term, count, impact in zip(terms.ids.tolist(), terms.counts, impacts, strict=True):
+        every = zip(terms.ids.tolist(), terms.counts, terms.at.tolist(), impacts, strict=True)
+        for term, count, at, impact in every:
             if impact > 0:
+                own = found.setdefault(at - at % 2 if at < stems.stop else at, [])
                 name = query.analysis.name(term, field)
                 token = (field, name)  # both the query's and the document's token
                 value = float(count * impact)
                 if isinstance(index, FieldIndex):
                     amounts = self._amounts_in(index, term, candidate)
-                    parts.append(_by_field(name, value, token, amounts))
+                    own.append(_by_field(name, value, token, amounts))
                 else:
-                    parts.append(Explanation(name, value, source=token, query_token=token))
+                    own.append(Explanation(name, value, source=token, query_token=token))
+        words = query.analysis.asked(query.text, "words")
+        typed = dict(zip(stems, query.analysis.spelled(words), strict=False)) if stems else {}
+        parts = [_by_word(typed.get(at, ""), own) for at, own in found.items()]
         parts += self._explained_gains(query, candidate)
-        label, boost = f"BM25 over {field}", self.settings.title_boost
+        label, boost = f"BM25 over {_NAMES[field]}", self.settings.title_boost
         if boost != 1:
             label += f", where words of titles count {boost:g} times"
         return Explanation.total(label, parts)
@@ -307,7 +334,7 @@ class BM25(Retriever):
             tokens = [int(asked.tokens[word.start]) for word in side.words]
             names = [query.analysis.name(token, field) for token in tokens]
             if amount > 0:
-                found.append(_by_synonym(side.text, group.text, field, names, amount))
+                found.append(_by_synonym(side.text, group, field, names, amount))
         return found
 
     def _index(self, query: QueryContext) -> ImpactIndex:
@@ -440,13 +467,26 @@ def _every(tokens: NDArray[np.int32]) -> Terms:
     return Terms(tokens, np.ones(len(tokens), np.float32), np.arange(len(tokens)))
 
 
+def _by_word(typed: str, parts: "Sequence[Explanation]") -> "Explanation":
+    """Return what a word adds to a score, with what its beginning adds."""
+    from ranklet.runtime.answers.explanation import Explanation
+
+    first, *others = sorted(parts, key=lambda part: part.label.endswith(MARK))
+    if others:
+        own = [replace(first, label="word"), *(replace(e, label="beginning") for e in others)]
+        return Explanation.total(first.label, own)
+    is_beginning = first.label.endswith(MARK)
+    return replace(first, label=f"{typed}, by its beginning") if is_beginning else first
+
+
 def _by_synonym(
-    synonym: str, asked: str, field: str, names: Sequence[str], amount: float
+    synonym: str, group: Group, field: str, names: Sequence[str], amount: float
 ) -> "Explanation":
     """Return what a synonym adds to a score, shared by its words."""
     from ranklet.runtime.answers.explanation import Explanation
 
-    label, share = f"{synonym}, synonym of {asked}", amount / len(names)
+    how, share = "which ends with" if group.ends else "synonym of", amount / len(names)
+    label = f"{synonym}, {how} {group.text}"
     parts = tuple(Explanation(name, share, source=(field, name)) for name in names)
     if len(parts) == 1:
         return Explanation(label, amount, source=parts[0].source)

@@ -20,6 +20,7 @@ from ranklet.runtime.call.protocol import Ranker, Retriever
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.ground.errors import UnknownDocumentError
+from ranklet.runtime.ground.sets import among, distinct
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipelines.pipeline import Boost, Pipeline, Retrieve
@@ -30,7 +31,7 @@ from ranklet.runtime.search.reading import find_postings, read_query
 from ranklet.runtime.search.run import Run
 from ranklet.runtime.storage.block_array import fetch_rows
 from ranklet.runtime.storage.forward import Gathered
-from ranklet.runtime.text.analysis import Vocabulary
+from ranklet.runtime.text.analysis import Analysis, Vocabulary
 
 if TYPE_CHECKING:
     from ranklet.runtime.answers.context import Context
@@ -124,11 +125,25 @@ class LocalSearch(Search):
         columns = None if isinstance(query, str) else self.columns
         read = read_query(query, self.files, visible=visible, deadline=deadline, columns=columns)
         read.synonyms = self.synonyms(read.text)
+        read.find_ends = partial(self.ends, read.text, read.analysis)
         return read
 
     def synonyms(self, query: str) -> "list[Match]":
         """Return the words of a query that have synonyms, with these."""
         return [] if self._synonyms is None else self._synonyms.matches(query)
+
+    def ends(self, query: str, analysis: Analysis | None = None) -> "list[Match]":
+        """Return the words of a query that no document has, with those that end with them."""
+        from ranklet.runtime.text.synonyms import match_ends  # few languages join words
+
+        every = self.vocabularies
+        if not every or not every[0].joins:
+            return []
+        mask = self.allowed()
+        if mask is None and analysis is not None and not analysis.has_unknown_word(query):
+            return []
+        parts = self.part_words(mask)
+        return list(match_ends(query, every, lambda word: any(e.frequency(word) for e in parts)))
 
     @cached_property
     def _synonyms(self) -> "Synonyms | None":
@@ -325,10 +340,12 @@ class LocalSearch(Search):
             run = every if ask.sort else self._reaching(call, ask)
         else:
             if ask.k:
-                run = self._reaching(call, ask, short=by_words(masks))
+                whole = any(each.beginning_of is not None for each in self.vocabularies)
+                run = self._reaching(call, ask, short=by_words(masks) and not whole)
             else:
-                run = self._run(_counting(call, masks))
+                whole, run = False, self._run(_counting(call, masks))
             found = self._matches(call, masks, run)
+            run.matching = found.numbers if whole else None
         ranking, begin = run.ranking(ask), perf_counter()
         with self.files.damage_reported():
             total, facets = self._counts(call, found.numbers, self._facets(ask))
@@ -552,8 +569,16 @@ class _LocalRun(Run):
 
     def ordered(self, ask: Ask, reach: int | None) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """Return the positions of the first documents, and their scores, in order; see `Run`."""
-        if not ask.sort:
+        wanted = self.matching
+        if not ask.sort and wanted is None:
             return super().ordered(ask, reach)
+        if not ask.sort and wanted is not None:
+            positions, scores = super().ordered(ask, None)
+            numbers = self._numbers[positions]
+            if (first := self._search.documents.first) is not None:
+                numbers, wanted = first[numbers], distinct(first[wanted])
+            kept = among(numbers, wanted)
+            return positions[kept][:reach], scores[kept][:reach]
         positions = self._best_above(ask.min_score)
         scores, columns = self.execution.final()[positions], self._search.columns
         from ranklet.runtime.metadata.sorting import order, read_sort  # few calls sort

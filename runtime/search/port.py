@@ -140,6 +140,10 @@ class Search(ABC):
         """Return the words of a query that have synonyms, with these."""
         return []
 
+    def ends(self, query: str) -> "list[Match]":  # noqa: ARG002
+        """Return the words of a query that no document has, with those that end with them."""
+        return []
+
     def check_synonyms(self) -> None:  # noqa: B027  # most look them up
         """Raise InputError if there are synonyms that cannot be looked up."""
 

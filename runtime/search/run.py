@@ -15,7 +15,7 @@ from ranklet.runtime.call.candidates import list_numbers
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.execution.execution import Execution
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.sets import distinct
+from ranklet.runtime.ground.sets import among, distinct
 from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.search.groups import above, chosen
@@ -38,6 +38,7 @@ class Run(ABC):
     Attributes:
         unread: what `confirm` had no time for.
         folded: by the position of a document, those of its near duplicates that were found.
+        matching: the numbers of the documents that match, if no others come back.
 
     Raises:
         BundleError: the bundle is damaged, or has no collection and no candidates are given.
@@ -47,6 +48,7 @@ class Run(ABC):
         self.files, self._query, self.execution = files, query, execution
         self.unread: list[str] = []
         self.folded: dict[int, list[int]] = {}
+        self.matching: NDArray[np.uint32] | None = None
         # Returns the words of the documents that come back before all others.
         self._before: Callable[[], Gathered | None] = lambda: None
         with files.damage_reported():
@@ -227,27 +229,62 @@ class Run(ABC):
 
     def evidence(self, positions: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return what says how likely some candidates answer the query; see `chances`."""
-        from ranklet.runtime.pipelines.relevance import NUMBERS, evidence, length
+        from ranklet.runtime.pipelines.relevance import NUMBERS, OF_ALL, evidence, length
 
-        names = self.execution.rankers()
-        if not len(positions):
-            return np.empty((0, 1 + len(NUMBERS) * len(names)))
+        names, count = self.execution.rankers(), len(positions)
+        if not count:
+            return np.empty((0, len(OF_ALL) + len(NUMBERS) * len(names)))
         columns, rankers = self.execution.scaled(), self.files.manifest.rankers
-        text = self._query.text
-        indexed = self.files.manifest.documents  # without them there is no vocabulary
-        words = self._query.analysis.asked(text, "lemmas") if indexed else text.split()
-        return np.hstack(
-            [
-                np.full((len(positions), 1), length(len(words))),
-                *(
-                    evidence(
-                        columns[name].astype(np.float64), positions,
-                        padded=KINDS[rankers[name].kind].every_term,
-                    )
-                    for name in names
-                ),
-            ]
+        words, shares = self._shares(positions)
+        of_rankers = (
+            evidence(
+                columns[name].astype(np.float64), positions,
+                padded=KINDS[rankers[name].kind].every_term,
+            )
+            for name in names
         )  # fmt: skip
+        return np.hstack([np.full((count, 1), length(words)), shares[:, None], *of_rankers])
+
+    def _shares(self, positions: NDArray[np.intp]) -> tuple[int, NDArray[np.float64]]:
+        """Return how many words the query has, and its `share` in some candidates.
+
+        A document has a word whose synonym it has. Nothing says how rare words are without an
+        index of all of them.
+        """
+        from ranklet.runtime.lexical.bm25 import idf
+        from ranklet.runtime.pipelines.relevance import share
+        from ranklet.runtime.search.reading import find_postings
+
+        text, analysis = self._query.text, self._query.analysis
+        size = self.files.manifest.documents
+        if not size:  # without them there is no vocabulary
+            from ranklet.runtime.text.words import words
+
+            asked, texts = list(dict.fromkeys(words(text))), self.execution.candidates
+            each = [set(words(own)) for own in texts.select(positions).texts]
+            contained = np.array([[word in own for word in asked] for own in each], np.bool_)
+            return len(text.split()), share(np.ones(len(asked), np.float32), contained)
+        ids = analysis.asked(text, "words")
+        lemmas, first = np.unique(analysis.in_field(ids, "lemmas"), return_index=True)
+        postings = find_postings(self.files, self.files.need_documents())
+        terms = lemmas if postings is None or postings.term_of is not None else ids[first]
+        counts = None if postings is None else postings.terms.frequencies(terms)
+        amounts = np.ones(len(terms), np.float32) if counts is None else idf(counts, size)
+        found = self.words(positions)
+
+        def having(token: int) -> NDArray[np.bool_]:
+            has = np.zeros(len(positions), np.bool_)
+            has[found.owner[found.tokens == token]] = True
+            return has
+
+        contained = np.array([having(each) for each in lemmas.tolist()], np.bool_)
+        contained = contained.reshape(len(lemmas), len(positions))
+        for own, sides in self._query.list_synonyms("lemmas"):
+            others = [np.all([having(each) for each in side], axis=0) for side in sides]
+            contained[among(lemmas, np.sort(own))] |= np.any(others, axis=0)
+        # Most letters are in two pairs, so pairs are twice as many as words.
+        count = len(ids) // 2 if self.files.analyzer.vocabulary.by_pairs else len(ids)
+        return count, share(amounts, contained.T)
 
     def widen(  # noqa: B027  # `Ask.refuse` refuses it where a bundle has no passages beside others
         self, hits: Sequence[Hit], positions: NDArray[np.intp], ask: Ask

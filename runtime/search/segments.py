@@ -123,6 +123,7 @@ class SegmentedSearch(LocalSearch):
             read = read_query(query, self.files, deadline=deadline)
         read.spread([each.files.analyzer for each in self.parts[1:]])
         read.synonyms = self.synonyms(read.text)
+        read.find_ends = partial(self.ends, read.text, read.analysis)
         return read
 
     def forget(self) -> None:
@@ -182,7 +183,7 @@ class SegmentedSearch(LocalSearch):
         others = [each.documents.vocabulary for each in self.parts[1:]]
 
         def known(word: str) -> bool:
-            return any(each.knows(word) for each in others)
+            return any(each.knows(word) or each.ending_with(word) for each in others)
 
         for part in self.parts:
             own = read_query(

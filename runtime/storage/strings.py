@@ -183,6 +183,21 @@ class SortedStrings(Strings):
 
         return begin, bisect_left(range(len(self)), True, begin, end, key=is_past)
 
+    def ending_with(self, suffix: str) -> NDArray[np.intp]:
+        """Return the indexes of the strings that end with a suffix and are longer.
+
+        All of them are looked at, of which few are left after two bytes.
+
+        >>> SortedStrings.pack(["ant", "bean", "ean", "bee"]).ending_with("ean").tolist()
+        [1]
+        """
+        wanted = suffix.encode("utf-8", "surrogatepass")
+        ends, data = np.asarray(self.offsets)[1:], np.asarray(self.data)
+        found = np.flatnonzero(self.sizes() > len(wanted))
+        for back, byte in enumerate(reversed(wanted), 1):
+            found = found[data[ends[found] - back] == byte]
+        return found
+
     def first_with(self, prefix: str) -> int:
         """Return the index of the first string that begins with a prefix; -1 if none does.
 

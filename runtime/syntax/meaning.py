@@ -264,7 +264,8 @@ class _Collection:
         texts = (query.text, *query.phrases, *query.excluded, *query.excluded_phrases, *forbidden)
 
         def knows(word: str) -> bool:
-            return word in prefixes or vocabulary.knows(word) or known(word)
+            own = vocabulary.knows(word) or vocabulary.ending_with(word)
+            return word in prefixes or bool(own) or known(word)
 
         unknown = corrections.unknown_words(texts, split, knows)
         found = corrections.alternatives(unknown, vocabulary, self._deadline)

@@ -19,7 +19,8 @@ from ranklet.runtime.ground.errors import BundleError
 from ranklet.runtime.ground.sets import among
 from ranklet.runtime.storage.strings import SortedStrings
 from ranklet.runtime.text.frequencies import decode_counts
-from ranklet.runtime.text.names import CLASSES, ENGLISH, UNSPACED
+from ranklet.runtime.text.letters import is_of_letters
+from ranklet.runtime.text.names import CLASSES, COMPOUNDING, ENGLISH, UNSPACED
 from ranklet.runtime.text.spellings import unaccented
 from ranklet.runtime.text.splitter import LOOK, Splitter
 from ranklet.runtime.text.words import SPLITTER
@@ -34,6 +35,10 @@ NONE, NO_CODES = np.empty(0, np.int32), np.empty(0, np.uint8)
 STOPPED = -1  # in `lemma_of`: a word that both words and lemmas leave out
 _FEW = 100  # tokens, which are looked up faster than the distinct ones among them are found
 NO_WORD = -2  # in `lemma_of`: a string that is a class and no word
+
+# Of a word that ends compounds: its letters, and at most how many compounds stand for it; what one
+# counts that ends with the whole word, or only with its stem.
+SHORTEST_END, MOST_ENDS, WHOLE_END, STEM_END = 4, 200, 0.6, 0.3
 
 Asked = tuple[int, int, str, int]  # begin and end in the query, the word, and its id or `STOPPED`
 
@@ -110,6 +115,9 @@ class Vocabulary:
         self._forms_in = lru_cache(maxsize=1 << 12)(self._with_class)
         self._others_in = lru_cache(maxsize=1 << 6)(self._with_other_classes)
         self.classes_of = lru_cache(maxsize=1 << 12)(self._classes_of)
+        self._ending_with = lru_cache(maxsize=1 << 8)(self._list_ends)
+        self.has_capitals = not {"de", "lb"}.isdisjoint(languages)  # at the beginning of nouns
+        self.joins = not COMPOUNDING.isdisjoint(languages)
         english = tuple(languages) == ENGLISH
         ids = [] if english else [*np.flatnonzero(lemma_of == STOPPED).tolist(), *stopped.tolist()]
         words, known = frozenset(map(forms.__getitem__, ids)), None
@@ -165,6 +173,28 @@ class Vocabulary:
     def beginning(self, word: str) -> str:
         """Return the beginning of a word that the vocabulary does not have."""
         return "" if self._classes is None else self._classes.beginning(word)
+
+    def ending_with(self, word: str) -> dict[str, float]:
+        """Return words that end with a word that no text has, or with its stem, and a weight each.
+
+        They are the most frequent ones of their classes. A language has none that joins no words.
+        """
+        if not self.joins or len(word) < SHORTEST_END or not is_of_letters(word):
+            return {}
+        return self._ending_with(word)
+
+    def _list_ends(self, word: str) -> dict[str, float]:
+        found = dict[int, float]()
+        for suffix, weight in ((word, WHOLE_END), (self.lemma(word), STEM_END)):
+            every = self.forms.ending_with(suffix) if len(suffix) >= SHORTEST_END else NONE
+            # A word before it has two letters or more.
+            every = every[self.forms.sizes()[every] > len(suffix.encode()) + 1]
+            classes = every[self.lemma_of[every] == NO_WORD]
+            for each in (*every[self.lemma_of[every] >= 0], *self.shown[classes]):
+                found.setdefault(int(each), weight)
+        ids = np.array([*found], np.intp)
+        order = np.argsort(-self.frequency(ids), kind="stable")[:MOST_ENDS]
+        return {self.forms[at]: found[at] for at in ids[order].tolist()}
 
     def list_forms(self, word: str) -> NDArray[np.int32]:
         """Return the ids of all words that have the lemma of a word, (words,) int32."""
@@ -413,6 +443,10 @@ class Analysis:
     def _is_known(self, ids: NDArray[np.int32]) -> bool:
         """Return whether the collection has some form of any of some words."""
         return bool((self.in_field(ids, CLASSES) < len(self._analyzer.vocabulary)).any())
+
+    def has_unknown_word(self, query: str) -> bool:
+        """Return whether the vocabulary does not have some word of a query."""
+        return any(each[3] >= len(self._analyzer.vocabulary) for each in self._words_of(query))
 
     def has_unknown(self, tokens: NDArray[np.int32]) -> bool:
         """Return whether one of some words, or of their classes, is none of the vocabulary's."""

@@ -12,11 +12,10 @@ from typing import Final
 
 from ranklet.runtime.text.irregular import bases
 from ranklet.runtime.text.letters import detect_script, is_of_letters
-from ranklet.runtime.text.names import STEM, UNSPACED
+from ranklet.runtime.text.names import MARK, STEM, UNSPACED
 from ranklet.runtime.text.stems import SNOWBALL, stemmer
 
 LETTERS: Final = 5  # of a beginning: the best of 4 to 7 on the train splits of five languages
-MARK: Final = "…"  # after a beginning; in texts it becomes three full stops, which are no word
 _UNCHANGED = UNSPACED | {"en", "vi"}  # without inflections; their words need no beginnings
 _SCRIPTS = {
     **dict.fromkeys(("ru", "uk", "be", "bg", "mk", "kk", "ky", "mn"), "CYRILLIC"),

@@ -6,7 +6,7 @@ new york, big apple``, whose right side stands for the left. An entry may end in
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from ranklet.runtime.ground.errors import InputError
@@ -38,6 +38,21 @@ class Match(NamedTuple):
 
     text: str  # as typed
     synonyms: tuple[Synonym, ...]
+    ends: bool = False  # whether the synonyms end with the text, which no document has
+
+
+def match_ends(
+    query: str, vocabularies: Sequence[Vocabulary], knows: Callable[[str], bool]
+) -> Iterator[Match]:
+    """Yield the words of a query that nobody knows and with which words of vocabularies end."""
+    for begin, end, word, _ in _words(query, vocabularies[0]):
+        if not knows(word):
+            found: dict[str, float] = {}
+            for each in vocabularies:
+                found = each.ending_with(word) | found
+            if found:
+                synonyms = (Synonym(other, (other,), weight) for other, weight in found.items())
+                yield Match(query[begin:end], tuple(synonyms), ends=True)
 
 
 class Synonyms:
@@ -68,7 +83,7 @@ class Synonyms:
 
     def matches(self, query: str) -> list[Match]:
         """Return the words of a query that have synonyms, the longest rows first from the left."""
-        words, found, at = list(self._words(query)), list[Match](), 0
+        words, found, at = list(_words(query, self._vocabulary)), list[Match](), 0
         while at < len(words):
             for length in range(min(self._longest, len(words) - at), 0, -1):
                 row = words[at : at + length]
@@ -109,7 +124,7 @@ class Synonyms:
                 f"{written.strip()[:60]!r} is no synonym; write words and perhaps a weight above 0 "
                 "and at most 1, as auto * .5"
             )
-        words = list(self._words(text))
+        words = list(_words(text, self._vocabulary))
         if not words:
             raise InputError(f"{text[:60]!r} has only stop words, which no index has")
         if len(words) > MOST_WORDS:
@@ -117,18 +132,19 @@ class Synonyms:
         key = tuple(each.key for each in words)
         return key, Synonym(text, tuple(each.word for each in words), number)
 
-    def _words(self, text: str) -> Iterator["_Word"]:
-        vocabulary = self._vocabulary
-        for begin, end, word in parts(vocabulary.splitter.placed(text), signs=True, names=True):
-            known = vocabulary.find(word)
-            lemma = vocabulary.lemma_of[known] if known >= 0 else None
-            if lemma != STOPPED and known not in vocabulary.stopped:
-                key = vocabulary.lemma(word) if lemma is None else vocabulary.forms[int(lemma)]
-                yield _Word(begin, end, word, key)
-
 
 class _Word(NamedTuple):
     begin: int
     end: int
     word: str
     key: str  # its class
+
+
+def _words(text: str, vocabulary: Vocabulary) -> Iterator[_Word]:
+    """Yield the words of a text without stop words."""
+    for begin, end, word in parts(vocabulary.splitter.placed(text), signs=True, names=True):
+        known = vocabulary.find(word)
+        lemma = vocabulary.lemma_of[known] if known >= 0 else None
+        if lemma != STOPPED and known not in vocabulary.stopped:
+            key = vocabulary.lemma(word) if lemma is None else vocabulary.forms[int(lemma)]
+            yield _Word(begin, end, word, key)

@@ -82,14 +82,14 @@ def test_an_explanation_says_that_titles_are_boosted_and_adds_up(tmp_path: Path)
     bundle = load(build(documents, tmp_path / "b.ranklet", language="en", title_boost=2.5))
     for hit in bundle.rank(QUERY, k=30, explain=True):
         assert hit.explanation is not None
-        assert hit.explanation.label == "BM25 over lemmas, where words of titles count 2.5 times"
+        assert hit.explanation.label == "BM25 over words, where words of titles count 2.5 times"
         assert sum(part.value for part in hit.explanation.parts) == pytest.approx(
             hit.score, rel=1e-5
         )
     plain = load(build(documents, tmp_path / "plain.ranklet", language="en", title_boost=1))
     explained = plain.rank(QUERY, k=1, explain=True)[0].explanation
     assert explained is not None
-    assert explained.label == "BM25 over lemmas"
+    assert explained.label == "BM25 over words"
 
 
 @pytest.mark.parametrize("language", ["fr", "ja", "th"])

@@ -17,6 +17,7 @@ import ranklet
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.runtime import BundleError, Completion, InputError, Query, load
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.text.words import stop_words
 from ranklet.workflows.build import build
 
 Row = dict[str, Any]
@@ -122,8 +123,10 @@ def suggested(seen: Seen, query: str) -> str | None:
                 meant = [other for other in alike if edits(each, other) == 2]
             best = min(meant, key=lambda other: (-counts[other], other), default=each)
         better.append(best)
-    changed = " ".join(better)
-    return None if changed == query else changed
+    changed, asked = " ".join(better), set(query.split()) - stop_words()
+    likely = any({*better} - stop_words() <= {*list_words(each)} for each in seen.visible)
+    few = 2 * len(asked & there) <= len(asked)
+    return None if changed == query or (few and not likely) else changed
 
 
 def changed(random: Random, text: str) -> str:
@@ -191,6 +194,26 @@ def test_completions_and_suggestions_are_those_of_plain_python(
                 for each in random.choices(words, k=2)
             )
             assert part.rank(query).suggestion == suggested(seen, query), query
+
+
+def test_words_are_shown_as_they_are_written(tmp_path: Path) -> None:
+    texts = ["Gießkanne und Rasenmäher", "Die Gießkanne ist grün", "eine grüne Rasenfläche"]
+    german = load(build([{"text": each} for each in texts], tmp_path / "a", language="de"))
+    assert [each.text for each in german.complete("giess", 3)] == ["Gießkanne"]
+    assert [each.text for each in german.complete("eine gru", 3)] == ["eine grün"]
+    assert german.rank("gieskanne rasenmeher").suggestion == "Gießkanne Rasenmäher"
+    french = load(build([{"text": "La Crème brûlée"}], tmp_path / "b", language="fr"))
+    assert french.rank("brulees crme").suggestion == "brulees crème"
+
+
+@pytest.mark.parametrize(
+    "query", ["wie prüfe ich eine Signatur", "best pizza dough", "cheap flights to rome"]
+)
+def test_nothing_is_suggested_for_another_subject(tmp_path: Path, query: str) -> None:
+    texts = ["git prune removes the line of a home signature", "best plan, rough home, in plans"]
+    bundle = load(build([{"text": each} for each in texts], tmp_path / "a", language="en"))
+    assert bundle.rank(query).suggestion is None
+    assert bundle.rank("remuves the linne").suggestion == "removes the line"
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +303,11 @@ def test_signs_tell_names_apart_and_spellings_of_one_are_offered_once(spelled: B
         ("kneads", {}, None),  # another form of a known word
         ("mic", {}, None),
         ("zork", {}, None),
-        ("dughq breadq flourq waterq kneadq", {}, "dughq bread flour water knead"),
+        (
+            "dughq breadq flourq waterq kneadq",
+            {},
+            None,
+        ),  # one is unknown, and no text has the others
         ("doughq breadq flourq waterq kneadq miceq", {}, None),  # too many to be mistyped
         ("doughq " + "bread " * 200, {}, None),
         ("the kneeding", {"typos": True}, None),  # it is searched

@@ -102,6 +102,16 @@ def test_a_text_with_all_words_is_likelier_than_one_with_some(words: Bundle) -> 
     assert surely.answerable > hardly.answerable
 
 
+def test_a_share_is_what_the_rare_words_say(words: Bundle) -> None:
+    ids, _, (first, *_) = words.evidence("zebra okapi unheardof w2", 1)
+    size, common = len(words), words.rank("w2", facets=["year"]).total or 0
+    idf = [np.log1p((size - df + 0.5) / (df + 0.5)) for df in (1, 1, 0, common)]
+    assert ids == ["one"]
+    assert first[1] == pytest.approx((idf[0] + idf[1]) / sum(idf), rel=1e-5)
+    (own,) = words.rank("zebra okapi", [{"text": "an okapi"}], relevance=True)
+    assert own.relevance is not None
+
+
 def test_hits_that_are_unlikely_are_left_out(words: Bundle) -> None:
     hits = words.rank("zebra w2 w3", k=20, relevance=True)
     bound = sorted(each.relevance or 0.0 for each in hits)[len(hits) // 2]
@@ -146,11 +156,11 @@ def test_scores_of_a_cross_encoder_that_reads_last_are_evidence(cross_bundle: Bu
     rerank = reranked_by("cross")
     ids, scores, numbers = cross_bundle.evidence("the red apple", 3, rerank)
     assert ids == [hit.id for hit in cross_bundle.rank("the red apple", k=3, pipeline=rerank)]
-    assert numbers.shape == (len(ids), 1 + 2 * len(NUMBERS))  # of BM25 and of the cross-encoder
+    assert numbers.shape == (len(ids), 2 + 2 * len(NUMBERS))  # of BM25 and of the cross-encoder
     assert set(numbers[:, 0].tolist()) == {length(2)}  # of a query without its stop word
-    own = numbers[:, 4]
+    own = numbers[:, 5]
     np.testing.assert_allclose(own / own[0], scores / scores[0], rtol=1e-5)
-    assert numbers[0, 6] >= 0 >= numbers[1, 6]  # how far ahead it is of the second
+    assert numbers[0, 7] >= 0 >= numbers[1, 7]  # how far ahead it is of the second
     with pytest.raises(InputError, match="ranklet calibrate"):  # what it is worth is not known
         cross_bundle.rank("the red apple", pipeline=rerank, relevance=True)
 
@@ -162,7 +172,7 @@ def test_a_wrong_bound_is_refused(words: Bundle, bad: Any) -> None:
 
 
 def test_a_bundles_own_calibration_comes_first(words: Bundle, tmp_path: Path) -> None:
-    own = Calibration(("bm25",), (0.0,) * 5, 60)
+    own = Calibration(("bm25",), (0.0,) * 6, 60)
     manifest = replace(words.manifest, relevance=(own,))
     assert Manifest.from_json(manifest.to_json()).relevance == (own,)
     assert manifest.calibration(("bm25",)) == own
@@ -173,10 +183,10 @@ def test_a_bundles_own_calibration_comes_first(words: Bundle, tmp_path: Path) ->
     "raw",
     [
         {}, 3, {"rankers": ["a"], "weights": [1, 2], "queries": 1},
-        {"rankers": "a", "weights": [0] * 5, "queries": 1},
-        {"rankers": ["a"], "weights": [0, 0, 0, 0, 1e9], "queries": 1},
-        {"rankers": ["a"], "weights": [0, 0, 0, 0, True], "queries": 1},
-        {"rankers": ["a"], "weights": [0] * 5, "queries": -1},
+        {"rankers": "a", "weights": [0] * 6, "queries": 1},
+        {"rankers": ["a"], "weights": [0] * 5 + [1e9], "queries": 1},
+        {"rankers": ["a"], "weights": [0] * 5 + [True], "queries": 1},
+        {"rankers": ["a"], "weights": [0] * 6, "queries": -1},
     ],
 )  # fmt: skip
 def test_a_damaged_calibration_is_refused(raw: object) -> None:
@@ -186,8 +196,8 @@ def test_a_damaged_calibration_is_refused(raw: object) -> None:
 
 def test_what_ranklet_brings_has_a_weight_per_number() -> None:
     for compared, weights in SHIPPED.items():
-        assert len(weights) == 2 + len(NUMBERS) * len(compared)
-        numbers = np.array([[1.4] + [each] * (len(weights) - 2) for each in (3.0, 0.0)])
+        assert len(weights) == 3 + len(NUMBERS) * len(compared)
+        numbers = np.array([[1.4, each / 3] + [each] * (len(weights) - 3) for each in (3.0, 0.0)])
         better, worse = chances(numbers, weights).tolist()
         assert better > worse, compared
 

@@ -107,7 +107,7 @@ def test_the_error_is_true_of_other_queries_of_which_half_have_no_answer(bundle:
         for weights in (SHIPPED[("words",)], found.calibration.weights)
     )
     assert after < before
-    assert found.after == pytest.approx(after, abs=0.03)
+    assert found.after == pytest.approx(after, abs=0.04)
     assert found.before == pytest.approx(before, abs=0.03)
 
 
