@@ -34,6 +34,7 @@ def run(options: argparse.Namespace) -> None:
     from time import sleep
 
     from ranklet.corpus.sources.source import Source
+    from ranklet.corpus.updating.changes import Counts
     from ranklet.corpus.updating.sync import list_text_files, remember, sync
     from ranklet.corpus.updating.synced_files import see_files
     from ranklet.corpus.updating.writable import WritableBundle
@@ -45,7 +46,8 @@ def run(options: argparse.Namespace) -> None:
     said = any(name in given for name in vars(SourceOptions()))
     read = options_from(SourceOptions(), given) if said else None
     target = writable(options.bundle)
-    if not target.exists():
+    fresh = not target.exists()
+    if fresh:
         files = list_text_files(Path(options.folder), read)
         seen, _ = see_files(files, {})  # before they are read, because they may change
         source = Source(files, read)
@@ -53,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
         remember(WritableBundle(target), files, seen, whole=not source.problems.counts)
     bundle = WritableBundle(target)
     counts = sync(bundle, options.folder, read)
-    _tell(counts, bundle)
+    _tell(Counts(added=len(bundle)) if fresh else counts, bundle)
     told = bundle.skipped
     while options.watch:
         sleep(PAUSE)
