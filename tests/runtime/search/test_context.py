@@ -221,7 +221,10 @@ def test_a_list_gives_its_best_entries_first(mark: str, tmp_path: Path) -> None:
     entries = [f"{name}: how the {name} is set" for name in ("port", "host", "user", "path")]
     entries.insert(2, "timeout: how long a request may take until it fails")
     listed = "\n".join(f"{mark}{each}" for each in entries)
-    bundle = build([{"id": "options", "text": listed}, {"id": "b", "text": "Something else entirely."}], tmp_path / "b")
+    bundle = build(
+        [{"id": "options", "text": listed}, {"id": "b", "text": "Something else entirely."}],
+        tmp_path / "b",
+    )
     (span,) = bundle.context("how long may a request take", tokens=16)
     assert span.text.removeprefix(mark) == entries[2]
 
