@@ -182,7 +182,14 @@ _watch: ContextVar[Callable[[], None] | None] = ContextVar("watch", default=None
 @contextmanager
 def watched(check: Callable[[], None]) -> Iterator[None]:
     """Call a function before every piece of the work inside, which it may end by an error."""
-    token = _watch.set(check)
+    outer = _watch.get()
+
+    def both() -> None:
+        if outer is not None:
+            outer()
+        check()
+
+    token = _watch.set(both)
     try:
         yield
     finally:

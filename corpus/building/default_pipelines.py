@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from ranklet.corpus.errors import BuildError
-from ranklet.runtime.bundles.manifest import RankerEntry
+from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
 from ranklet.runtime.ground.errors import UnknownRankerError
 from ranklet.runtime.kinds import KINDS, Settings
 from ranklet.runtime.pipelines.pipeline import Fuse, Keep, Pipeline, Rescore, Retrieve, Stage
@@ -115,6 +115,20 @@ def standard_pipelines(
     for name in last:
         pipelines[name] = Pipeline((*candidates, Keep(RERANKED), Rescore(name)))
     return pipelines, last[0] if last else default
+
+
+def complete_pipelines(manifest: Manifest) -> dict[str, Pipeline]:
+    """Return a bundle's pipelines, and one of each ranker that has none of its own name.
+
+    A ranker that only rescores does so for what the default pipeline retrieves.
+    """
+    known, rankers = dict(manifest.pipelines), manifest.rankers
+    first = [each for each in known[manifest.default_pipeline].stages if isinstance(each, Retrieve)]
+    for name in rankers:
+        able = KINDS[rankers[name].kind].retrieves
+        own = [name] if able else [*(each.ranker for each in first), name]
+        known.setdefault(name, Pipeline(stages(own, rankers)))
+    return known
 
 
 def rerankers(rankers: Mapping[str, RankerEntry]) -> list[str]:

@@ -116,9 +116,15 @@ def comparisons(
 ) -> dict[str, Comparison]:
     """Compare every system with a baseline by paired t-tests, with Holm's correction over all.
 
-    A single query allows no test, so there is no comparison.
+    One that equals the baseline on every query by every measure is not compared, because it would
+    count as a test. A single query allows no test, so there is no comparison.
     """
-    others = [evaluation.pipeline for evaluation in evaluations if evaluation.pipeline != baseline]
+    own = next(each for each in evaluations if each.pipeline == baseline)
+    others = [
+        each.pipeline
+        for each in evaluations
+        if not all(np.array_equal(each.values[name], own.values[name]) for name in own.values)
+    ]
     if not others or len(evaluations[0].values[measure]) < 2:
         return {}
     values = {evaluation.pipeline: evaluation.values[measure] for evaluation in evaluations}

@@ -37,6 +37,9 @@ _BREAKOUT = frozenset((
 ))  # fmt: skip
 _READING = ("rt", "rp")  # what stands above a word of <ruby>, and what is shown in its place
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+# The permalink of a heading: its class in Sphinx, or all of its text.
+_PERMALINK = re.compile(r"""\sclass\s*+=[^>]{0,200}\bheaderlink\b""", re.IGNORECASE)
+_SIGNS = frozenset(("#", "¶", "§", "🔗"))
 _DRAWN = ("text", "foreignobject")  # elements of a drawing whose text readers see
 
 # A comment ends as browsers end it, or with the page.
@@ -131,6 +134,7 @@ class _Page:
         self._preformatted = 0  # elements <pre> that are open
         self._reading = ""  # the open one of `_READING`
         self._readings: list[str] = []  # of words of this line
+        self._link = (0, False)  # the piece that the last link begins with, whether it has no words
 
     def read(self) -> None:
         """Read the page."""
@@ -197,7 +201,9 @@ class _Page:
 
     def _open(self, name: str, tag: re.Match[str]) -> int:
         """Begin an element, and return where the reading goes on."""
-        if name == "ruby":
+        if name == "a":
+            self._link = (len(self._body), bool(_PERMALINK.search(tag[0])))
+        elif name == "ruby":
             self._readings.append(" ")
         if name in ("ruby", "rb", "rtc", *_READING):
             self._reading = name if name in _READING else ""
@@ -218,6 +224,12 @@ class _Page:
         return self._raw(name, tag.end()) if name in RAW else tag.end()
 
     def _close(self, name: str) -> None:
+        if name == "a":
+            begin, wordless = self._link
+            words = "".join(text for text, _ in self._body[begin:]).strip("\u200b\ufe0f \n")
+            if wordless or words in _SIGNS:
+                del self._body[begin:]
+            self._link = (len(self._body), False)
         if name in ("ruby", *_READING):
             self._reading = ""
         elif name == "pre":

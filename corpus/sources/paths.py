@@ -3,8 +3,9 @@
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -12,11 +13,12 @@ from ranklet.corpus.collections.collection import CORPUS
 from ranklet.corpus.collections.opening import Position, format_suffix
 from ranklet.corpus.sources import arrow, databases, json_files, tables, text_files
 from ranklet.corpus.sources.cells import Bad, Cell, Record, Records
-from ranklet.corpus.sources.documents.reading import undamaged
+from ranklet.corpus.sources.documents.reading import lacking_extra, undamaged
 from ranklet.corpus.sources.documents.sheets import SHEETS, read_rows
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.ground.errors import CollectionError
+from ranklet.runtime.ground.extras import install
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +49,7 @@ class Files:
         folder: texts are named by their paths below it.
         options: how they are read.
         unreadable: folders that could not be listed.
+        left_out: files of kinds that need packages which are not installed.
     """
 
     kind: str
@@ -54,6 +57,7 @@ class Files:
     folder: Path
     options: SourceOptions
     unreadable: Sequence[Bad] = ()
+    left_out: Collection[Path] = ()
 
     @property
     def twice(self) -> bool:
@@ -175,10 +179,8 @@ def _of_folder(folder: Path, options: SourceOptions) -> Files:
             by_format.setdefault(kind, []).append(path)
     if other := by_format.pop("", []):
         endings = sorted({path.suffix or "no ending" for path in other})
-        _log.warning(
-            "%s: files with other endings are not read: %s (%s)",
-            folder, f"{len(other):,}", ", ".join(endings[:8]),
-        )  # fmt: skip
+        _warn(f"{folder}: files with other endings are not read: {len(other):,} "
+              f"({', '.join(endings[:8])})")  # fmt: skip
     if not by_format:
         why = f" ({unreadable[0].place}: {unreadable[0].found})" if unreadable else ""
         named = f"--format {options.format}" if options.format != "auto" else "their ending"
@@ -194,7 +196,40 @@ def _of_folder(folder: Path, options: SourceOptions) -> Files:
             f"{folder} has files of the formats {counts}; pass --format with one of them"
         )
     ((kind, paths),) = by_format.items()
-    return Files(kind, paths, folder, options, unreadable)
+    left_out = _lacking(folder, paths)
+    return Files(
+        kind,
+        [each for each in paths if each not in left_out],
+        folder,
+        options,
+        unreadable,
+        left_out,
+    )
+
+
+def _lacking(folder: Path, paths: Sequence[Path]) -> Collection[Path]:
+    """Return the files that need packages which are not installed, unless they are all, and warn.
+
+    Without anything else to read, the error of the first file says what is missing.
+    """
+    found = dict[str, list[Path]]()
+    for path in paths:
+        if extra := lacking_extra(path):
+            found.setdefault(extra, []).append(path)
+    left_out = {path for each in found.values() for path in each}
+    if len(left_out) == len(paths):
+        return ()
+    for extra, each in found.items():
+        endings = ", ".join(sorted({path.suffix.lower() for path in each}))
+        _warn(f"{folder}: files that need a package which is not installed are not read: "
+              f"{len(each):,} ({endings}); run: {install(extra)}")  # fmt: skip
+    return frozenset(left_out)
+
+
+@lru_cache
+def _warn(text: str) -> None:
+    """Warn once, because a folder may be listed every second."""
+    _log.warning("%s", text)
 
 
 def _is_inside(folder: Path, path: Path) -> bool:

@@ -78,12 +78,13 @@ def sync(
     trusted = place in current and old.options == _options(files)
 
     now, unreadable = see_files(files, old.files)
+    left_out = {path.relative_to(files.folder).as_posix() for path in files.left_out}
     synced = _without_moved(synced, now.keys())
     digests = {name: seen.sha256 for name, seen in old.files.items() if seen and trusted}
     changed = [name for name, seen in now.items() if seen.sha256 != digests.get(name)]
     missing = [
         name for name, seen in old.files.items()
-        if name not in now and name not in unreadable and (seen or not trusted)
+        if name not in now.keys() | unreadable.keys() | left_out and (seen or not trusted)
     ]  # fmt: skip
     hidden, why = find_hidden(files, missing, old.mounts)
     ids, damaged = _read_ids(files, changed)
@@ -108,7 +109,7 @@ def sync(
         bundle.counts = Counts(unchanged=len(bundle))
 
     version = _version_after(before, read_additions(bundle.files))
-    kept = dict.fromkeys([*hidden, *unreadable], UNREAD)
+    kept = dict.fromkeys([*hidden, *unreadable, *left_out], UNREAD)
     kept |= {name: now[name]._replace(fault=bad.found) for name, bad in damaged.items()}
     mounts = find_mounts(files) | (why.keys() & set(old.mounts))
     own = Synced(

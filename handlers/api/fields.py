@@ -28,6 +28,7 @@ from ranklet.runtime.asks import ASSISTANT, FRONTS, HTTP, MAX_TOKENS, Ask, Conte
 _WORDS = "words or a question in plain language"
 _HUGE = 1 << 31  # more than the characters of any text
 _BY_ID = "the id says which document is explained, for a query in plain words"
+_ASSISTED = {"unique": True}  # for assistants, who would read the same text twice
 _ALSO = {
     "where": Route.COMPLETE, "boost": Route.EXPLAIN, "pipeline": Route.EXPLAIN | Route.RERANK,
 }  # fmt: skip
@@ -43,6 +44,9 @@ def _options() -> Iterator[Field]:
         if name in ranked:
             routes |= Route.RANK if HTTP in fronts else Route(0)
             routes |= Route.SEARCH if ASSISTANT in fronts else Route(0)
+            if name in _ASSISTED:
+                yield Field.option(name, option, _ASSISTED[name], routes & Route.SEARCH)
+                routes &= ~Route.SEARCH
             if getattr(Ask, name) == getattr(ContextAsk, name):
                 routes, context = routes | context, Route(0)
             yield Field.option(name, option, getattr(Ask, name), routes)

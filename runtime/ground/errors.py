@@ -68,6 +68,14 @@ def damaged(fault: str) -> BundleError:
     return BundleError(f"{fault}. The bundle is damaged: run `ranklet verify`")
 
 
+# What other systems call an option.
+SYNONYMS = {
+    **dict.fromkeys(("limit", "top_k", "topk", "n", "size", "max_results", "num_results"), "k"),
+    **dict.fromkeys(("filter", "filters"), "where"),
+    **dict.fromkeys(("skip", "from"), "offset"), "order_by": "sort", "aggs": "facets",
+}  # fmt: skip
+
+
 def suggest(
     name: str, names: Iterable[str] | Mapping[str, str], most: int = 1, least: float = 0.6
 ) -> str:
@@ -75,6 +83,8 @@ def suggest(
 
     >>> suggest("yaer", ["day", "year"]), suggest("x", {"search": "rank"})
     (" (did you mean 'year'?)", '')
+    >>> suggest("top_k", ["text", "k"]), suggest("--limit", ["--lists", "-k"])
+    (" (did you mean 'k'?)", " (did you mean '-k'?)")
 
     Args:
         name: the unknown name.
@@ -85,7 +95,9 @@ def suggest(
     from difflib import get_close_matches
 
     meant = names if isinstance(names, Mapping) else {each: each for each in names}
-    near = get_close_matches(name[:80], meant, most, least)
+    synonym = SYNONYMS.get(name.strip("-").replace("-", "_").lower())
+    near = [each for each in meant if synonym and each.strip("-") == synonym]
+    near = near or get_close_matches(name[:80], meant, most, least)
     shown = dict.fromkeys(repr(meant[each][:80]) for each in near)
     return f" (did you mean {' or '.join(shown)}?)" if near else ""
 

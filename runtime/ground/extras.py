@@ -37,11 +37,26 @@ INCLUDED = {"lambda": ("s3",), "train": ("onnx",), "export": ("train",)}
 
 
 def install(extra: str) -> str:
-    """Return the command that installs an extra.
+    """Return the command that installs an extra from where ranklet itself was installed.
 
-    >>> install("http")
-    "pip install 'ranklet[http]'"
+    >>> install("http").startswith("pip install "), "[http]" in install("http")
+    (True, True)
     """
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import unquote, urlsplit
+
+    try:  # PEP 610
+        origin = json.loads(distribution("ranklet").read_text("direct_url.json") or "{}")
+        address, editable = origin.get("url", ""), origin.get("dir_info", {}).get("editable")
+    except (PackageNotFoundError, ValueError, AttributeError):
+        address, editable = "", False
+    if address.startswith("file:"):
+        flag = "--editable " if editable else ""
+        return f"pip install {flag}'{unquote(urlsplit(address).path)}[{extra}]'"
+    if address:
+        form = origin.get("vcs_info", {}).get("vcs")
+        return f"pip install 'ranklet[{extra}] @ {f'{form}+' if form else ''}{address}'"
     return f"pip install 'ranklet[{extra}]'"
 
 

@@ -1,5 +1,6 @@
 """Make contexts of the passages that were found, and widen hits to what is around them."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.location import without_headings
 from ranklet.runtime.call.candidates import list_numbers
-from ranklet.runtime.search.filling import Filling, Piece, best_part, join_text, merged
+from ranklet.runtime.search.filling import Filling, Piece, best_part, join_text, merged, split_list
 from ranklet.runtime.search.run import Run
 from ranklet.runtime.text.common_words import Places
 from ranklet.runtime.text.sentences import count_words, sentences
@@ -170,7 +171,7 @@ def filled(
 
     The best passages are taken in turn, each with what is around it, without near duplicates of
     earlier ones. Of the first one that does not fit, the sentences are taken that do, and have the
-    most words of the query.
+    most words of the query; of a list, its best entries.
 
     Args:
         search: has the documents.
@@ -199,8 +200,7 @@ def filled(
         taken[owner] = taken.get(owner, 0) + 1
         label = spans.label(document, piece)
         if not filling.add(document, piece, label):
-            part = _part(piece, filling.left - count(label), count, places)
-            if part is not None:
+            for part in _parts(piece, filling.left - count(label), count, places):
                 filling.add(document, part, label)
             break
         for near in around(documents, number, ask.context):
@@ -216,14 +216,33 @@ def _fetch(search: Stored, numbers: NDArray[np.uint32], context: str | None) -> 
         search.fetch(np.append(numbers, np.array(near, np.uint32)), tokens=False)
 
 
-def _part(piece: Piece, room: int, count: Count, places: Callable[[str], Places]) -> Piece | None:
+def _parts(
+    piece: Piece, room: int, count: Count, places: Callable[[str], Places]
+) -> Iterator[Piece]:
+    """Yield the entries of a list with words of the query, those with most first.
+
+    Of another passage, or if no entry has one, yield the sentences that fit best.
+    """
+    text, found = piece.text, sorted(places(piece.text))
+    begins, after, entries = [begin for begin, _ in found], 0, list[tuple[int, Piece]]()
+    for begin, end in split_list(text):
+        hits = bisect_left(begins, end) - bisect_left(begins, begin)
+        part = Piece(piece.start + begin, text[begin:end], text[after:begin], *piece[3:])
+        entries, after = [*entries, (hits, part)], end
+    entries = sorted((each for each in entries if each[0]), key=lambda each: -each[0])
+    yield from (part for _, part in entries)
+    if not entries and (best := _part(piece, room, count, found)):
+        yield best
+
+
+def _part(piece: Piece, room: int, count: Count, places: Places) -> Piece | None:
     """Return the sentences of a passage that fit best; None if none does."""
     text = piece.text
     parts = [
         (begin, end, words if count is count_words else count(text[begin:end]))
         for begin, end, words in sentences(text)
     ]
-    found = best_part(parts, sorted(places(text)), room)
+    found = best_part(parts, places, room)
     if found is None:
         return None
     begin, end = found

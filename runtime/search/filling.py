@@ -4,12 +4,16 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from ranklet.runtime.bundles.location import Location, joined
 from ranklet.runtime.search.near_duplicates import Folding
 
 _WORD = re.compile(r"\w+")
+_ENTRY = re.compile(r"^[ \t]*(?:[-*+•·–]|\(?\d{1,3}[.)])[ \t]+(?=\S)", re.MULTILINE)
+_BLOCK = re.compile(r"[^\n]+(?:\n[^\n]+)*")
+_FEWEST, _SHORT = 3, 200  # entries of a list, and the characters of one without a mark
 
 
 class Piece(NamedTuple):
@@ -116,6 +120,25 @@ class Filling:
         self.documents[document].remove(piece)
         if not self.documents[document]:
             del self.documents[document]
+
+
+def split_list(text: str) -> list[tuple[int, int]]:
+    r"""Return where the entries of a list begin and end; nothing for a text that is no list.
+
+    Entries begin with a mark or a number, or are short paragraphs that end as no sentence does.
+
+    >>> split_list("Tools:\n- an axe\n- a saw\n- a file"), split_list("One. Two. Three.")
+    ([(0, 6), (7, 15), (16, 23), (24, 32)], [])
+    """
+    begins = [found.start() for found in _ENTRY.finditer(text)]
+    if len(begins) < _FEWEST:
+        begins = [found.start() for found in _BLOCK.finditer(text)]
+        entries = [text[begin:end].strip() for begin, end in pairwise([*begins, len(text)])]
+        listed = [each for each in entries if len(each) <= _SHORT and each[-1:] not in ".!?…。"]
+        if len(entries) < _FEWEST or 2 * len(listed) <= len(entries):
+            return []
+    ends = pairwise([*dict.fromkeys([0, *begins]), len(text)])
+    return [(begin, begin + len(text[begin:end].rstrip())) for begin, end in ends]
 
 
 def best_part(

@@ -1,8 +1,10 @@
 from pathlib import Path
+from shutil import copytree
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.commands.running import Capture, fails, strict, succeeds
+from tests.damage import change_manifest
 
 from ranklet.commands import main
 from ranklet.corpus.collections.collection import write_collection
@@ -41,7 +43,8 @@ def test_eval_as_json(built: "Built", capsys: Capture) -> None:
     arguments = ("eval", built.fused, built.collection.path, "--json", "--measures", "RR@10,P@1")
     found = strict(succeeds(capsys, *arguments))
     assert found["baseline"] == "bm25"
-    assert set(found["systems"]) == set(BundleFiles(built.fused).manifest.pipelines)
+    manifest = BundleFiles(built.fused).manifest
+    assert set(found["systems"]) == {*manifest.pipelines, *manifest.rankers}
     assert set(found["p"]) == {"RR@10", "P@1"}
     for options in (("--max-queries", "1"), ("--max-queries", "2"), ("--pipelines", "rrf")):
         strict(succeeds(capsys, *arguments, *options))  # too few to test, or alike: no NaN
@@ -146,3 +149,27 @@ def test_a_baseline_that_cannot_be_compared_is_explained(
     write_run(tmp_path / "it.run", {"unasked": [("d", 1.0)]}, "it")
     given = [each.format(run=tmp_path / "it.run") for each in more]
     assert said in fails(capsys, "eval", built.fused, built.collection.path, *given)
+
+
+def test_a_ranker_without_a_pipeline_is_measured_and_named(
+    built: "Built", tmp_path: Path, capsys: Capture
+) -> None:
+    def weak(manifest: dict[str, Any]) -> None:
+        manifest["pipelines"] = {
+            "bm25": [{"stage": "retrieve", "ranker": "bm25", "k": 100}],
+            "sum": [
+                {"stage": "retrieve", "ranker": "bm25", "k": 100},
+                {"stage": "fuse", "method": "linear", "inputs": ["bm25"], "weights": [0.0]},
+            ],
+        }
+        manifest["default_pipeline"] = "sum"
+
+    bundle = Path(copytree(built.fused, tmp_path / "weak"))
+    change_manifest(bundle, weak)
+    others = [name for name in Bundle(bundle).manifest.rankers if name != "bm25"]
+    text = succeeds(capsys, "eval", bundle, built.collection.path)
+    rows = [line.split()[0] for line in text.splitlines()]
+    assert rows[1:3] == ["bm25", "sum"]
+    assert {*others} <= {*rows}
+    assert f"in the bundle but in no pipeline: {', '.join(others)}; " in text
+    assert "bm25 alone is better than sum (MRR@10 " in text

@@ -43,4 +43,4 @@ def test_without_its_package_the_extra_is_named(
 ) -> None:
     for name in ("pymilvus", "grpc"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert "ranklet[milvus]" in fails(capsys, "publish", built.indexed, "m.db#books")
+    assert "[milvus]'" in fails(capsys, "publish", built.indexed, "m.db#books")

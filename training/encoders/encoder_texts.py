@@ -70,7 +70,7 @@ class EncoderTexts:
         self.pairs = TextPairs(
             self._documents, queries, backbone.tokenizer, options, prompts, limits, taught_queries
         )
-        self.pool = Pool(self.pairs, dev, seed=options.seed)
+        self.pool = Pool(self.pairs, dev, options)
         self._measured = Lists(
             f"MRR@10 in a pool of {len(self.pool):,} documents",
             len(self.pool.texts),

@@ -193,12 +193,14 @@ class Pool:
         InputError: no query has a relevant document in the collection.
     """
 
-    def __init__(self, pairs: TextPairs, queries: Sequence[JudgedQuery], *, seed: int) -> None:
-        rng = np.random.default_rng(seed)
+    def __init__(
+        self, pairs: TextPairs, queries: Sequence[JudgedQuery], options: TextPairOptions
+    ) -> None:
+        rng = np.random.default_rng(options.seed)
         usable, relevant = relevant_numbers(pairs.ids, queries, "dev query")
-        chosen = np.sort(rng.permutation(len(usable))[:DEV_QUERIES])
+        chosen = np.sort(rng.permutation(len(usable))[: options.shorten(DEV_QUERIES)])
         positives = np.unique(np.concatenate([relevant[at] for at in chosen]))
-        more = max(0, DEV_POOL - len(positives))
+        more = max(0, options.shorten(DEV_POOL) - len(positives))
         others = random_negatives(len(pairs.ids), positives, more, rng)
         self.texts = [usable[at].text for at in chosen]
         self.numbers: Numbers = np.concatenate([positives, others])

@@ -17,10 +17,14 @@ class Interruption:
     def __init__(self) -> None:
         self.requested = False
 
-    def __call__(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        """Record the signal; this is a handler for `signal.signal`."""
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if it was pressed."""
         if self.requested:
             raise KeyboardInterrupt
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """Record the signal; this is a handler for `signal.signal`."""
+        self.check()
         self.requested = True
 
 

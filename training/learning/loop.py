@@ -5,6 +5,7 @@ A GPU may round differently, and with `max_minutes` the result depends on the cl
 """
 
 import json
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
@@ -16,11 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ranklet.corpus.evaluation.significance import interval
-from ranklet.corpus.progress import Steps, one_bar
+from ranklet.corpus.progress import Steps, one_bar, watched
 from ranklet.training.errors import TrainingError
 from ranklet.training.kept_state import STATE
 from ranklet.training.learning.device import autocast, choose_device, seeded
-from ranklet.training.learning.interruption import delay_interrupts
+from ranklet.training.learning.interruption import Interruption, delay_interrupts
 from ranklet.training.learning.options import TrainingOptions, plain_options
 from ranklet.training.learning.record import Progress, Stopwatch, planned
 from ranklet.training.learning.weights import (
@@ -29,7 +30,9 @@ from ranklet.training.learning.weights import (
     restore_random_states,
     save_state,
 )
-from ranklet.training.outcome import Lists, describe_comparison, shortcoming
+from ranklet.training.outcome import FEWEST_STEPS, Lists, describe_comparison, shortcoming
+
+_log = logging.getLogger(__name__)
 
 B = TypeVar("B")
 # The measure of each dev query, (queries,), or a single number where no interval is wanted.
@@ -155,10 +158,16 @@ class _Run(Generic[B]):
         }
         self._optimiser = make_optimiser(model, options, device)
         self._best_weights: dict[str, Tensor] | None = None
+        self._interruption = Interruption()
         found = len(batches(0))
         if not found:
             raise TrainingError("there is no batch to learn from; judged queries are needed")
         self._length = planned(options, found)
+        if self._length.steps < FEWEST_STEPS:
+            _log.warning(
+                "%d steps: too few (%d); give more --steps, --epochs or --minutes",
+                self._length.steps, FEWEST_STEPS,
+            )  # fmt: skip
         self.progress = Progress()
 
     def go(self, label: str) -> None:
@@ -167,25 +176,25 @@ class _Run(Generic[B]):
         self._saved = monotonic()
         self._watch = Stopwatch(progress.seconds)
         with one_bar((label, 1.0), done=self._done) as bar, delay_interrupts() as interruption:
+            self._interruption = interruption
             self._show(bar, label)
-            if progress.steps == 0:
-                self._measure()  # so a training that only does harm ends with the first weights
+            if self._is_pending():  # first of all, so that one that only does harm ends as it began
+                self._measure()
             self._model.train()
             while not progress.stopped:
                 steps = self._steps(progress.epoch)
                 for step in steps[progress.at :]:
                     self._step(step)
                     progress.stopped = self._reason()
-                    if self._due() or (progress.stopped and progress.evaluations):
+                    if self._is_pending():
                         self._measure()
-                        progress.stopped = progress.stopped or self._impatient()
                     self._show(bar, label)
                     if progress.stopped:
                         break
                     self._save_when_due()
                     if interruption.requested:
                         self._save()
-                        raise KeyboardInterrupt
+                    interruption.check()
                 else:
                     progress.epoch += 1
                     progress.at = 0
@@ -269,6 +278,14 @@ class _Run(Generic[B]):
         progress.seconds = self._watch.seconds
         progress.curve.add(total, now)
 
+    def _is_pending(self) -> bool:
+        """Return whether an evaluation comes next, which an interruption may have cut off."""
+        progress = self.progress
+        if progress.evaluations and progress.evaluations[-1][0] == progress.steps:
+            return False
+        last = bool(progress.stopped and progress.evaluations)
+        return progress.steps == 0 or self._due() or last
+
     def _due(self) -> bool:
         every, progress = self._options.evaluate_every, self.progress
         if self._evaluate is None:
@@ -287,17 +304,26 @@ class _Run(Generic[B]):
         return int(min(1.0, self._done) * count + rounding)
 
     def _measure(self) -> None:
-        """Evaluate, and keep the weights if they are the best so far."""
+        """Evaluate, and keep the weights if they are the best so far.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed; the state before the evaluation was saved.
+        """
         progress, began = self.progress, monotonic()
         if self._evaluate is None:
             return
         self._model.eval()
-        with (
-            self._watch.paused(),
-            torch.inference_mode(),
-            autocast(self._device, self._options.mixed_precision),
-        ):
-            values = np.atleast_1d(np.asarray(self._evaluate(), np.float64)).tolist()
+        try:
+            with (
+                watched(self._interruption.check),
+                self._watch.paused(),
+                torch.inference_mode(),
+                autocast(self._device, self._options.mixed_precision),
+            ):
+                values = np.atleast_1d(np.asarray(self._evaluate(), np.float64)).tolist()
+        except KeyboardInterrupt:
+            self._save()
+            raise
         value = float(np.mean(values))
         self._model.train()
         progress.first_values = progress.first_values or values
@@ -308,6 +334,7 @@ class _Run(Generic[B]):
             progress.best, progress.best_values = (progress.steps, value), values
             weights = self._model.state_dict()
             self._best_weights = {name: values.clone() for name, values in weights.items()}
+        progress.stopped = progress.stopped or self._impatient()
 
     def _reason(self) -> str:
         """Return why the training ends now; empty if it goes on."""

@@ -145,6 +145,16 @@ class TrainingOptions(WholeOptions):
     folder: Path | None = place("where the state is saved; None for nowhere", flag=None)
     data: str = ""  # a digest of what is learned from, with which alone a training goes on
 
+    def shorten(self, most: int) -> int:
+        """Return how many of the most queries or documents of an evaluation a training measures.
+
+        A training of few steps measures a part, because two evaluations would take longer.
+
+        >>> TrainingOptions(steps=6).shorten(100), TrainingOptions(epochs=2).shorten(100)
+        (10, 100)
+        """
+        return most if self.steps is None else most * min(100, max(10, self.steps)) // 100
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.steps is not None and self.epochs != type(self).epochs:

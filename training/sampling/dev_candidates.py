@@ -7,6 +7,7 @@ from ranklet.corpus.collections.splits import JudgedQueries, JudgedQuery
 from ranklet.corpus.indexing.analysed import AnalysedCollection
 from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.call.query import QueryContext
+from ranklet.training.learning.options import TrainingOptions
 from ranklet.training.outcome import Lists
 from ranklet.training.sampling.negatives import Numbers, relevant_numbers
 
@@ -35,13 +36,13 @@ class CandidateLists:
         analysed: AnalysedCollection,
         queries: JudgedQueries,
         retriever: Retriever,
-        *,
-        seed: int,
+        options: TrainingOptions,
     ) -> None:
         usable, relevant = relevant_numbers(list(analysed.documents.ids), queries, "dev query")
         self.lists: list[tuple[JudgedQuery, Numbers, NDArray[np.bool_]]] = []
         by_bm25 = []
-        drawn = np.random.default_rng(seed).permutation(len(usable))[:DEV_QUERIES]
+        drawn = np.random.default_rng(options.seed).permutation(len(usable))
+        drawn = drawn[: options.shorten(DEV_QUERIES)]
         for at in np.sort(drawn).tolist():
             query = QueryContext(usable[at].text, analysed.analyzer.begin())
             retrieved = retriever.retrieve(query, DEV_CANDIDATES).numbers.astype(np.int64)

@@ -5,7 +5,7 @@ The exit status is 3 if the condition of --fail-if holds.
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ranklet.corpus.evaluation.systems import Evaluation, Watcher
     from ranklet.corpus.judgements.judgements import JudgementCheck
     from ranklet.runtime import Bundle
+    from ranklet.runtime.pipelines.pipeline import PipelineLike
 
 FAILED = 3  # exit status
 CHANGED = 5  # queries that lost or gained most, which are printed
@@ -111,7 +112,8 @@ def run(given: argparse.Namespace) -> int | None:
     judgements = check_judgements(
         collection, [options.split], documents.lacking, f"the bundle {shown(given.bundle)}"
     )
-    names = _pipelines(options, bundle)
+    recipes = _pipelines(options, bundle)
+    names = list(recipes)
     if options.runs:
         check_run_files(Path(options.runs), names)
     if options.letor:
@@ -123,14 +125,15 @@ def run(given: argparse.Namespace) -> int | None:
         raise InputError(
             f"a pipeline is named {before.pipeline!r}, too; rename the file of the run"
         )
-    evaluations, shares = _evaluate(options, bundle, queries, names, measures)
+    evaluations, shares = _evaluate(options, bundle, queries, recipes, measures)
     failed: list[str] = []
     if before:
         _warn_of_gains(evaluations, queries, unlisted, str(options.baseline))
         if condition:
             failed = [each.pipeline for each in evaluations if condition.holds(each, before)]
         evaluations.insert(0, before)
-    results = _Results(queries, evaluations, judgements, shares, failed)
+    advice = list(_advice(bundle, evaluations))
+    results = _Results(queries, evaluations, judgements, shares, failed, advice)
     (_show_json if options.json else _show)(results, options)
     return FAILED if failed else None
 
@@ -147,21 +150,43 @@ def _measures(options: EvalOptions) -> list[str]:
     return measures
 
 
-def _pipelines(options: EvalOptions, bundle: "Bundle") -> list[str]:
-    """Return the names of the pipelines to evaluate."""
-    names = list(options.pipelines or bundle.manifest.pipelines)
-    if not names:
+def _pipelines(options: EvalOptions, bundle: "Bundle") -> "dict[str, PipelineLike]":
+    """Return the pipelines to evaluate by name, those of the bundle and one of each ranker."""
+    from ranklet.corpus.building.default_pipelines import complete_pipelines
+
+    if not bundle.manifest.pipelines:
         raise InputError("the bundle has no pipeline; export a ranker that can retrieve, too")
+    own = bundle.manifest.pipelines  # LETOR files are of these
+    known = dict(own) if options.letor else complete_pipelines(bundle.manifest)
+    names = list(options.pipelines or known)
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"pipeline {twice[0]!r} is given twice; name each once")
-    return names
+    return {name: known.get(name, name) for name in names}
+
+
+def _advice(bundle: "Bundle", evaluations: "list[Evaluation]") -> Iterator[str]:
+    """Yield what the results say about the weights of the bundle's rankers."""
+    pipelines = bundle.manifest.pipelines
+    used = {name for each in pipelines.values() for name in each.rankers}
+    if unused := [name for name in bundle.manifest.rankers if name not in used]:
+        yield (f"in the bundle but in no pipeline: {', '.join(unused)}; `ranklet learn "
+               "--no-training` learns the weights")  # fmt: skip
+    measure = next(iter(evaluations[0].values))
+    means = {each.pipeline: each.mean(measure) for each in evaluations}
+    default = bundle.manifest.default_pipeline
+    parts = [name for name in pipelines[default].rankers if name in means and name != default]
+    best = max(parts, key=means.__getitem__, default=default)
+    if default in means and means[best] > means[default]:
+        yield (f"{best} alone is better than {default} ({measure} {means[best]:.4f}, "
+               f"{means[default]:.4f}); `ranklet learn` learns weights, `build --weights` takes "
+               "others")  # fmt: skip
 
 
 def _evaluate(
     options: EvalOptions,
     bundle: "Bundle",
     queries: "list[JudgedQuery]",
-    names: list[str],
+    recipes: "dict[str, PipelineLike]",
     measures: list[str],
 ) -> "tuple[list[Evaluation], dict[str, float]]":
     """Return the evaluation of each pipeline, and its consistency with the first if asked for."""
@@ -177,7 +202,7 @@ def _evaluate(
         if options.letor:
             watchers.append(stack.enter_context(letor_files(Path(options.letor), bundle, queries)))
         evaluations = evaluate(
-            bundle, queries, {name: name for name in names}, measures=measures,
+            bundle, queries, recipes, measures=measures,
             depth=options.depth, watchers=watchers,
         )  # fmt: skip
     return evaluations, agreement.means() if agreement else {}
@@ -191,6 +216,7 @@ class _Results(NamedTuple):
     judgements: "JudgementCheck"
     shares: dict[str, float]
     failed: list[str]
+    advice: list[str]
 
 
 def _show_json(results: _Results, options: EvalOptions) -> None:
@@ -217,6 +243,8 @@ def _show(results: _Results, options: EvalOptions) -> None:
     of_first = others[0].pipeline if options.baseline else first.pipeline
     for name, share in results.shares.items():
         say(f"{share:.1%} of the top {options.consistency} of {name} are also in {of_first}")
+    for line in results.advice:
+        say(line)
     for name in results.failed:
         say(f"failed: {options.fail_if} holds for {name} next to {first.pipeline}")
 

@@ -40,6 +40,7 @@ def run(options: argparse.Namespace) -> None:
 
     from ranklet.corpus.progress import say as print_line
     from ranklet.corpus.sources.source import Source
+    from ranklet.corpus.updating.changes import Counts
     from ranklet.corpus.updating.sync import list_text_files, remember, sync
     from ranklet.corpus.updating.synced_files import see_files
     from ranklet.corpus.updating.synced_table import holds_rows
@@ -59,7 +60,8 @@ def run(options: argparse.Namespace) -> None:
         built = build(Source(options.folder, read, print_line, fresh=True), target)
         say(f"{len(built):,} added: {built.size} in {target}")
         return
-    if not target.exists():
+    fresh = not target.exists()
+    if fresh:
         files = list_text_files(Path(options.folder), read)
         seen, _ = see_files(files, {})  # before they are read, because they may change
         source = Source(files, read)
@@ -67,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
         remember(WritableBundle(target), files, seen, whole=not source.problems.counts)
     bundle = WritableBundle(target)
     counts = sync(bundle, options.folder, read, max_deleted=options.max_deleted)
-    _tell(counts, bundle)
+    _tell(Counts(added=len(bundle)) if fresh else counts, bundle)
     told = bundle.skipped
     while options.watch:
         sleep(PAUSE)

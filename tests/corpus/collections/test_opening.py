@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.corpus.sources.reading import CATS, read, refused, write
 
+from ranklet.runtime.ground.extras import install
 from ranklet.corpus.collections import opening
 from ranklet.corpus.sources import arrow, arrow_parts, json_files, tables
 
@@ -70,7 +71,7 @@ def test_a_byte_order_mark_of_another_encoding_is_refused(tmp_path: Path) -> Non
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.csv.zst", TABLE)
     monkeypatch.setitem(__import__("sys").modules, "zstandard", None)
-    assert "run: pip install 'ranklet[zst]'" in refused(path)
+    assert f"run: {install('zst')}" in refused(path)
 
 
 def test_a_file_that_vanishes_is_reported(tmp_path: Path) -> None:

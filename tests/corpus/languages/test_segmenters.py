@@ -52,5 +52,5 @@ def test_a_missing_package_is_said_once(
     with caplog.at_level(logging.WARNING):
         assert not Segmenters(["en", language])
     (record,) = caplog.records
-    assert f"ranklet[{extra}]" in record.getMessage()
+    assert f"[{extra}]'" in record.getMessage()
     assert not Segmenters(["en", "de", "ko"])

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.corpus.sources.reading import CATS, DOGS, read, refused, write
 
+from ranklet.runtime.ground.extras import install
 from ranklet.corpus.collections.opening import Position
 from ranklet.corpus.sources import arrow
 from ranklet.corpus.sources.cells import Record
@@ -144,4 +145,4 @@ def test_a_damaged_dataset_is_refused(tmp_path: Path) -> None:
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.parquet", b"")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "run: pip install 'ranklet[parquet]'" in refused(path)
+    assert f"run: {install('parquet')}" in refused(path)

@@ -189,3 +189,17 @@ def test_a_page_of_too_many_headings_is_refused(monkeypatch: pytest.MonkeyPatch)
     assert len(read_page("<h1>a</h1><h2>b</h2>words").headings) == 2
     with pytest.raises(CollectionError, match="has 3 headings, and 2 are read; divide it"):
         read_page("<h1>a</h1><h2>b</h2><h2>c</h2>words")
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<a class="headerlink" href="#tls" title="Link to this heading">Permalink</a>',
+        '<a href="#tls">¶</a>', '<a class="mark" href="#tls" id="tls"> # </a>',
+        '<a href="#tls"><span>🔗</span></a>',
+    ],
+)  # fmt: skip
+def test_permalinks_of_headings_are_no_words(link: str) -> None:
+    page = read_page(f"<h2>TLS (SSL){link}</h2><p>Use <a href='#c'>C#</a> or <a>#1</a>.</p>")
+    assert page.text == "TLS (SSL)\n\nUse C# or #1."
+    assert [each.text for each in page.headings] == ["TLS (SSL)"]

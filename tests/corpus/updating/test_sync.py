@@ -11,6 +11,7 @@ import pytest
 
 import ranklet
 from ranklet.commands import main
+from ranklet.corpus.sources.documents.part import Part
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.updating import synced_files
 from ranklet.corpus.updating.sync import sync
@@ -296,3 +297,34 @@ def test_what_is_no_folder_of_texts_is_refused(
     with pytest.raises(CollectionError, match=r"bad\.txt"):
         sync(bundle, folder)
     assert texts(bundle) == before
+
+
+def test_a_kind_that_cannot_be_read_ends_no_sync(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("one.pdf", "two.PDF", "three.ods"):
+        (folder / name).write_bytes(b"read by a package that is not installed")
+    missing = {"pypdf", "python_calamine"}
+    monkeypatch.setattr(
+        "ranklet.corpus.sources.documents.reading.find_spec",
+        lambda name: None if name in missing else name,
+    )
+    place = tmp_path / "s.ranklet"
+    assert main(["sync", str(folder), str(place)]) == 0
+    assert "4 added, 0 replaced, 0 deleted" in capsys.readouterr().out
+    assert caplog.text.count("are not read: 3 (.ods, .pdf); run: pip install") == 1
+    assert len(WritableBundle(place)) == 4
+    missing.clear()
+    monkeypatch.setattr(
+        "ranklet.corpus.sources.documents.reading.READERS",
+        {".pdf": lambda path: iter([Part("", "A scanned lion.")]), ".ods": lambda path: iter(())},
+    )
+    assert sync(bundle := WritableBundle(place), folder, SourceOptions(skip_bad=True)).added == 2
+    missing.add("pypdf")  # what was read before stays
+    (folder / "a.txt").unlink()
+    assert sync(bundle, folder, SourceOptions(skip_bad=True)).deleted == 1
+    assert {"one.pdf", "two.PDF"} <= {*bundle.ids()}

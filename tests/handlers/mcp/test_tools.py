@@ -142,7 +142,7 @@ def test_fields_are_listed_and_filtered_by(described: "Described") -> None:
         assert f"{json.dumps(name)} ({type_})" in text
     where = {YEAR: {">=": 2021}}
     result = call(described.bundle, "search", {"query": "bread dough", "where": where}, LIMITS)
-    hits = described.bundle.rank("bread dough", where=where)
+    hits = described.bundle.rank("bread dough", where=where, unique=True)
     assert len(hits)
     assert [each["id"] for each in result.values["hits"]] == [hit.id for hit in hits]
     assert [each["metadata"][YEAR] for each in result.values["hits"]] == [
@@ -181,3 +181,18 @@ def test_typos_are_not_offered_where_documents_are_hidden(described: "Described"
     assert "typos" not in properties
     with pytest.raises(RankletError, match="would reveal words"):
         call(part, "search", {"query": "braed", "typos": True}, LIMITS)
+
+
+def test_a_page_in_two_formats_comes_back_once(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for name, text in (
+        ("tls.md", "# TLS\n\nA server has a certificate and a private key."),
+        ("tls.html", "<h1>TLS<a href='#t'>#</a></h1><p>A server has a certificate and a private "
+                     "key.</p>"),
+        ("dns.md", "# DNS\n\nA server has a name."),
+    ):  # fmt: skip
+        (tmp_path / "docs" / name).write_text(text)
+    bundle = build(tmp_path / "docs", tmp_path / "b")
+    for wanted, count in (({}, 2), ({"unique": False}, 3)):
+        values = call(bundle, "search", {"query": "server certificate", **wanted}, LIMITS).values
+        assert len(values["hits"]) == count

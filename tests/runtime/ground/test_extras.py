@@ -101,3 +101,23 @@ def test_the_server_as_a_program_says_what_it_needs() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.endswith(f"is not installed; run: {install('http')}\n")
+
+
+@pytest.mark.parametrize(
+    ("origin", "wanted"),
+    [
+        ("", "pip install 'ranklet[onnx]'"),
+        ('{"url": "file:///my%20clone", "dir_info": {"editable": true}}',
+         "pip install --editable '/my clone[onnx]'"),
+        ('{"url": "file:///w/ranklet.whl", "archive_info": {}}',
+         "pip install '/w/ranklet.whl[onnx]'"),
+        ('{"url": "https://host.example/r", "vcs_info": {"vcs": "git"}}',
+         "pip install 'ranklet[onnx] @ git+https://host.example/r'"),
+    ],
+)  # fmt: skip
+def test_an_extra_comes_from_where_ranklet_came_from(
+    origin: str, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.metadata.Distribution.read_text", lambda *_: origin)
+    monkeypatch.setattr("importlib.metadata.PathDistribution.read_text", lambda *_: origin)
+    assert install("onnx") == wanted

@@ -214,3 +214,24 @@ def test_tokens_are_those_of_the_bundles_tokenizer(bundle: Bundle) -> None:
         found = bundle.context("knead the dough, feed the starter", tokens)
         assert found.tokens == len(encode(tokenizer, found.text).ids) <= tokens
         assert found.tokens != count_words(found.text)
+
+
+@pytest.mark.parametrize("mark", ["- ", "\n"])
+def test_a_list_gives_its_best_entries_first(mark: str, tmp_path: Path) -> None:
+    entries = [f"{name}: how the {name} is set" for name in ("port", "host", "user", "path")]
+    entries.insert(2, "timeout: how long a request may take until it fails")
+    listed = "\n".join(f"{mark}{each}" for each in entries)
+    bundle = build(
+        [{"id": "options", "text": listed}, {"id": "b", "text": "Something else entirely."}],
+        tmp_path / "b",
+    )
+    (span,) = bundle.context("how long may a request take", tokens=16)
+    assert span.text.removeprefix(mark) == entries[2]
+
+
+def test_entries_that_touch_are_joined_in_their_order(tmp_path: Path) -> None:
+    listed = "Tools:\n1. hammer for nails\n2. axe\n3. saw for boards, and for green boards\n4. file"
+    bundle = build([{"id": "shed", "text": listed}], tmp_path / "b")
+    spans = bundle.context("boards nails", tokens=16)
+    assert [each.text[:2] for each in spans] == ["1.", "3."]
+    check(spans, {"shed": listed})

@@ -20,7 +20,7 @@ def test_a_pool_of_the_whole_collection_is_ranked_as_the_collection(
     documents, options = list(tiny_collection.documents()), Options(batch=8)
     dev = read_split(tiny_collection, "dev")
     pairs = TextPairs(documents, read_split(tiny_collection, "train"), tiny_tokenizer, options)
-    pool = Pool(pairs, dev, seed=3)
+    pool = Pool(pairs, dev, Options(batch=8, seed=3))
     ranker = open_bm25(options.bm25, tiny_analysed.postings(options.bm25.field))
     found = []
     for query in dev:

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from ranklet.corpus.progress import EVALUATING, progress
 from ranklet.runtime.ground.errors import InputError
 from ranklet.training.errors import TrainingError
 from ranklet.training.kept_state import STATE
@@ -109,6 +110,37 @@ def test_ctrl_c_finishes_and_saves_the_step_so_that_training_can_resume(tmp_path
     second.fit(never, folder=tmp_path, resume=True)
     assert second.calls == whole.calls - 6
     assert weights(second) == weights(whole)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("evaluation", [1, 2, 7])  # the first one, and the one at the end
+def test_an_evaluation_heeds_ctrl_c_and_is_made_again(evaluation: int, tmp_path: Path) -> None:
+    never, whole, first, second = replace(OPTIONS, save_every=0), Task(), Task(), Task()
+    expected = whole.fit(never)
+    begun, plain = list[int](), first.evaluate
+
+    def evaluate() -> float:
+        for block in progress(range(2), EVALUATING):
+            begun.append(block)
+            if len(begun) == 2 * evaluation - 1:
+                signal.raise_signal(signal.SIGINT)
+        return plain()
+
+    first.evaluate = evaluate  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        first.fit(never, folder=tmp_path)
+    assert len(begun) == 2 * evaluation - 1  # so its second block never began
+    found = second.fit(never, folder=tmp_path, resume=True)
+    assert weights(second) == weights(whole)
+    assert (found.evaluations, found.stopped) == (expected.evaluations, expected.stopped)
+    assert first.calls + second.calls == whole.calls
+
+
+def test_too_few_steps_are_said_at_the_start(caplog: pytest.LogCaptureFixture) -> None:
+    task = Task(stop_at=1)
+    with pytest.raises(InterruptionError):
+        task.fit(replace(OPTIONS, steps=6, epochs=1))
+    assert "6 steps: too few (20)" in caplog.text
 
 
 @pytest.mark.usefixtures("ctrl_c")

@@ -6,6 +6,7 @@ from ranklet.corpus.collections.splits import read_split
 from ranklet.corpus.indexing.analysed import AnalysedCollection, open_bm25
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.training.learning.options import TrainingOptions
 from ranklet.training.sampling import dev_candidates
 
 
@@ -16,7 +17,7 @@ def test_the_dev_measure_by_hand(
     monkeypatch.setattr(dev_candidates, "DEV_CANDIDATES", 5)
     retriever = open_bm25(BM25Settings("lemmas"), tiny_analysed.postings("lemmas"))
     dev = read_split(tiny_collection, "dev")
-    lists = dev_candidates.CandidateLists(tiny_analysed, dev, retriever, seed=0)
+    lists = dev_candidates.CandidateLists(tiny_analysed, dev, retriever, TrainingOptions())
     assert len(lists.lists) == 4
     for _, numbers, relevant in lists.lists:
         assert relevant.sum() == 1

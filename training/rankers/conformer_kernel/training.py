@@ -87,7 +87,7 @@ def train_on_terms(
         taught_queries = read_taught(options, collection, learnable)
         margins = read_margins(taught_queries, options)
         pairs = TermPairs(analysed, queries, retriever, reader, options, taught_queries)
-        lists = CandidateLists(analysed, dev, retriever, seed=options.seed)
+        lists = CandidateLists(analysed, dev, retriever, options)
         _warn_of_long_documents(model, int(reader.lengths.max(initial=0)))
         _gather_statistics(model, [pairs.pairs(batch) for batch in pairs.batches(0)[:WARMING]])
         if model.explicit is not None:

@@ -79,7 +79,7 @@ def train(
     taught_queries = read_taught(options, collection, queries)
     margins = read_margins(taught_queries, options)
     pairs = CrossPairs(analysed, queries, retriever, options, pairing, taught_queries)
-    lists = CandidateLists(analysed, dev, retriever, seed=options.seed)
+    lists = CandidateLists(analysed, dev, retriever, options)
     measured = dev_pairs(lists, analysed, pairing)
     add_marker_rows(backbone.model, tokenizer, settings.marking)
     read = _layers_read(settings.head, options.layers, backbone.config.num_hidden_layers)

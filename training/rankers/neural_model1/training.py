@@ -102,7 +102,8 @@ def train(
             return margin_loss(scores[:, :1], scores[:, 1:], options.margin)
         return listwise_loss(scores)
 
-    drawn = np.random.default_rng(options.seed).permutation(len(dev))[:DEV_QUERIES]
+    drawn = np.random.default_rng(options.seed).permutation(len(dev))
+    drawn = drawn[: options.shorten(DEV_QUERIES)]
     dev_queries = [dev[at] for at in drawn]
     in_training = Likelihoods(tables(model), prior, FIELD, [(network.p_self, network.lambda_)])
 

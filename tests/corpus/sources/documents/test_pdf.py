@@ -8,6 +8,7 @@ import pytest
 from tests.corpus.sources.documents.writing import PAGE, lines, write_pdf
 from tests.corpus.sources.reading import read, refused
 
+from ranklet.runtime.ground.extras import install
 from ranklet.corpus.collections import bounds
 from ranklet.corpus.sources.documents import pdf
 
@@ -132,4 +133,4 @@ def test_a_missing_package_says_what_to_install(
 ) -> None:
     write_pdf(tmp_path / "a.pdf", [lines("Text")])
     monkeypatch.setitem(sys.modules, "pypdf", None)
-    assert "run: pip install 'ranklet[documents]'" in refused(tmp_path)
+    assert f"run: {install('documents')}" in refused(tmp_path)
