@@ -131,8 +131,14 @@ class ReadTransformer(NamedTuple):
         """Return what a module has; at most `most` tokens of a text are read.
 
         Raises:
-            ModelFolderError: see `own_tokenizer`; or it is called with arguments of its own.
+            ModelFolderError: see `own_tokenizer`; or it is no transformer, or is called with
+                arguments of its own.
         """
+        if not is_transformer(module):
+            raise ModelFolderError(
+                f"{str(path)!r} begins with a {type(module).__name__}, which is no transformer; "
+                "supported are Transformer with any modules after it, and StaticEmbedding"
+            )
         calls = module.processing_kwargs
         if own := {key: calls[key] for key in ("common", "text") if calls.get(key)}:
             raise ModelFolderError(
