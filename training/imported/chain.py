@@ -21,7 +21,6 @@ MODULES = "ranklet_modules"  # key in config.json: the modules after the transfo
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 STATES, LAYERS = "token_embeddings", "all_layer_embeddings"
 WITHOUT_EFFECT = "Dropout"  # outside of training
-LIBRARY = "sentence_transformers."
 
 
 class Chain(nn.Module):
@@ -53,8 +52,7 @@ class Chain(nn.Module):
         """
         given = dict(zip(self.inputs, inputs, strict=False))
         made = self.encoder(**given, **options)
-        mask = given["attention_mask"]
-        features = {**given, "sentence_lengths": mask.sum(1)}  # type: ignore[union-attr]
+        features: dict[str, Any] = {**given}
         if "last_hidden_state" in made:
             features[STATES] = made.last_hidden_state.float()
         if made.get("hidden_states") is not None:
@@ -146,6 +144,8 @@ def make_module(described: Mapping[str, Any]) -> nn.Module:
     Raises:
         InputError: the class is none of the library's modules, or does not take the arguments.
     """
+    from sentence_transformers.base.modules import InputModule, Module
+
     try:
         config = dict(described)
         place, _, name = str(config.pop("type")).rpartition(".")
@@ -155,8 +155,8 @@ def make_module(described: Mapping[str, Any]) -> nn.Module:
         if function := config.get("activation_function"):
             config["activation_function"] = _activation(str(function))
         kind = getattr(import_module(place), name)
-        if not (place.startswith(LIBRARY) and issubclass(kind, nn.Module)):
-            raise ValueError(f"{name} is no module")
+        if not issubclass(kind, Module) or issubclass(kind, InputModule):
+            raise ValueError(f"{name} is no module that follows another")
         module: nn.Module = kind(**config)
     except (ImportError, AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise InputError(f"{dict(described)!r:.200} describes no module: {error!r:.200}") from error
