@@ -64,13 +64,13 @@ def write_files(checkpoint: Checkpoint, original: Path | None, target: Path) -> 
         _write_prompts(checkpoint, model, target)
         root = original.resolve()
         from ranklet.training.imported.chain import MODULES as AFTER
+        from ranklet.training.imported.chain import WITHOUT_EFFECT
 
-        if hasattr(checkpoint.settings, "pooling"):
-            after = checkpoint.network.get(AFTER, ())
-            names = [each["type"].rsplit(".", 1)[-1] for each in after]
-            own = [each for each in model.modules[1:] if each.name in names]
-            places = [target / each.folder.relative_to(root) for each in own[-len(names) :]]
-            _write_modules_weights(checkpoint, places if names else [])
+        if after := checkpoint.network.get(AFTER, ()):
+            own = [each for each in model.modules[1:] if each.name != WITHOUT_EFFECT]
+            own = own[:-1] if own[-1].name == "Normalize" else own
+            places = [target / each.folder.relative_to(root) for each in own[-len(after) :]]
+            _write_modules_weights(checkpoint, places)
         front = _front_matter(original / CARD)
     else:
         _write_modules(checkpoint, target)

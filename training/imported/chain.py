@@ -19,7 +19,7 @@ from ranklet.training.pretrained.backbone import takes_token_types
 
 MODULES = "ranklet_modules"  # key in config.json: the modules after the transformer, in order
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-STATES, LAYERS = "token_embeddings", "all_layer_embeddings"
+STATES, LAYERS, SCORES = "token_embeddings", "all_layer_embeddings", "scores"
 WITHOUT_EFFECT = "Dropout"  # outside of training
 
 
@@ -79,7 +79,7 @@ def describe_modules(modules: Sequence[Any], folder: Path) -> list[dict[str, Any
         kind = type(module)
         config = {name: _plain(value) for name, value in module.get_config_dict().items()}
         if isinstance(function := getattr(module, "activation_function", None), nn.Module):
-            config["activation_function"] = f"torch.nn.{type(function).__name__}"
+            config["activation_function"] = name_activation(function)
         described.append({"type": f"{kind.__module__}.{kind.__qualname__}", **config})
         try:
             made = make_module(described[-1])
@@ -153,7 +153,7 @@ def make_module(described: Mapping[str, Any]) -> nn.Module:
         if name == "LayerNorm":
             config = {"dimension": config["dimension"]}
         if function := config.get("activation_function"):
-            config["activation_function"] = _activation(str(function))
+            config["activation_function"] = make_activation(str(function))
         kind = getattr(import_module(place), name)
         if not issubclass(kind, Module) or issubclass(kind, InputModule):
             raise ValueError(f"{name} is no module that follows another")
@@ -163,12 +163,31 @@ def make_module(described: Mapping[str, Any]) -> nn.Module:
     return module
 
 
-def _activation(name: str) -> nn.Module:
-    """Return a function of torch.nn by its name, such as torch.nn.Tanh."""
+def name_activation(function: Any) -> str:
+    """Return the name of a function of torch.nn, which `make_activation` makes again.
+
+    Raises:
+        ModelFolderError: it is none.
+    """
+    name = f"torch.nn.{type(function).__name__}"
+    if type(function) is not getattr(nn, type(function).__name__, None):
+        raise ModelFolderError(
+            f"the activation function {type(function).__name__} is none of torch.nn, which are "
+            "supported"
+        )
+    return name
+
+
+def make_activation(name: str) -> nn.Module:
+    """Return a function of torch.nn by its name, such as torch.nn.Tanh.
+
+    Raises:
+        ValueError: there is none of this name.
+    """
     kind = getattr(nn, name.removeprefix("torch.nn."), None)
     if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
         raise ValueError(f"{name} is no class of torch.nn")
-    made: nn.Module = kind()
+    made: nn.Module = kind(-1) if kind is nn.Softmax else kind()
     return made
 
 
