@@ -188,7 +188,8 @@ class Pairing:
         self.format, self._lexicon = format, Lexicon(tokenizer)
         written = format.template
         self.layout = layout = pair_layout(tokenizer) if not written else PairLayout([], [], [], ())
-        self._tokenizer, self._end = tokenizer, self._template_end() if written else []
+        self._tokenizer = tokenizer
+        self._end = self._template_end() if written else []
         format.check_room(layout.around)
         self._marks = format.marking != "none"
         simple = token_id(tokenizer, SIMPLE) if format.marking.startswith("sim") else -1
@@ -224,8 +225,11 @@ class Pairing:
             stems.update(dict.fromkeys(marks))
         return Pair(rows, read, list(stems), count_covered(read) < len(document))
 
-    def written(self, query: str, document: str) -> Pair:
-        """Return a pair as the template writes it; of a long one the template's end is kept."""
+    def pair_texts(self, query: str, document: str) -> Pair:
+        """Return a pair of texts; of one that is too long the template's end is kept."""
+        if not self.format.template:
+            first, second = (encode(self._tokenizer, text).ids for text in (query, document))
+            return self.pair(self.query(first), second)
         before, _, rest = self.format.template.partition(QUERY)
         between, _, after = rest.partition(DOCUMENT)
         begin = len(encodable(before + query + between))

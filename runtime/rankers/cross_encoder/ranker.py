@@ -205,7 +205,7 @@ class CrossEncoder(Ranker):
     def _pairs(self, query: QueryContext, candidates: Candidates) -> tuple[list[Pair], bool]:
         """Return the pairs with each candidate, and whether the query is truncated."""
         if self.settings.template:
-            return [self.pairing.written(query.text, each) for each in candidates.texts], False
+            return [self.pairing.pair_texts(query.text, each) for each in candidates.texts], False
         pieces, truncated = self._pieces(query)
         documents = self._documents(query, candidates)
         return [self.pairing.pair(pieces, each) for each in documents], truncated

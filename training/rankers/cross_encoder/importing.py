@@ -23,7 +23,6 @@ from ranklet.runtime.text.pairing import (
     pair_inputs,
     pair_layout,
 )
-from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.chain import (
     MODULES,
@@ -217,9 +216,8 @@ def difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]
     del theirs  # two networks need not be in memory
     network = new_classifier(checkpoint.network, attention="eager")
     load_weights(network.eval(), checkpoint.weights)
-    tokenizer = checkpoint.need_tokenizer()
-    pairing = Pairing(settings, tokenizer)
-    ours = [_score(network, pairing, tokenizer, *pair) for pair in pairs]
+    pairing = Pairing(settings, checkpoint.need_tokenizer())
+    ours = [_score(network, pairing, *pair) for pair in pairs]
     return float(np.abs(np.array(ours, np.float32) - expected).max())
 
 
@@ -290,15 +288,8 @@ def _reads_segments(folder: ModelFolder, module: Any, layout: PairLayout) -> boo
     return True
 
 
-def _score(
-    network: PairClassifier, pairing: Pairing, tokenizer: "Tokenizer", query: str, document: str
-) -> float:
+def _score(network: PairClassifier, pairing: Pairing, query: str, document: str) -> float:
     """Return the score of a pair, as the runtime makes its input."""
-    if pairing.format.template:
-        pair = pairing.written(query, document)
-    else:
-        ids = [encode(tokenizer, text).ids for text in (query, document)]
-        pair = pairing.pair(pairing.query(ids[0]), ids[1])
-    inputs = pair_inputs([pair.rows])
+    inputs = pair_inputs([pairing.pair_texts(query, document).rows])
     with torch.inference_mode():
         return float(network(*(torch.from_numpy(values) for values in inputs.values()))[0])
