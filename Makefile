@@ -85,8 +85,10 @@ check: setup    ## ruff, mypy --strict, import contracts
 docs: setup     ## the documentation as web pages, in build/docs/html/index.html; fails at broken links
 	$(BIN)/python docs/site/build.py
 
-options: setup  ## docs/options.md and runtime/keywords.py, made of runtime/asks.py
+options: setup  ## the pages of options, fields and names, and runtime/keywords.py, made of the code
 	$(BIN)/python docs/site/options.py
+	$(BIN)/python docs/site/http_fields.py
+	$(BIN)/python docs/site/names.py
 
 bench: setup    ## the figures of benchmarks/results/ (needs the test collections)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'

@@ -26,6 +26,7 @@ BENCHMARKS = {
     "worst_files": "footprint",
     "growth": "growth",
     "encoding_speed": "speed",
+    "modern_speed": "speed",
     "cross_speed": "speed",
     "sparse_speed": "speed",
     "late_interaction_speed": "late_interaction",

@@ -9,6 +9,7 @@ from ranklet.export.errors import ExportError
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.onnx.encoder import TOKENIZER
+from ranklet.runtime.onnx.parity import PARITY
 from ranklet.training.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ class ExportJob:
     def folder(self) -> str:
         """The ranker's folder in the bundle."""
         return f"rankers/{self.name}/"
+
+    @property
+    def parity(self) -> str:
+        """The file with outputs for other programs to compare theirs with."""
+        return self.folder + PARITY
 
     @property
     def settings(self) -> Any:

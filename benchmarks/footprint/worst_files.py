@@ -18,8 +18,8 @@ from ranklet.corpus.collections.bounds import LONGEST, PIECES
 PACKAGES = ("pypdf", "python-calamine")
 MOST = 500  # MB
 # Reads a file as a build does, with so many seconds of a processor and bytes at most.
-_READER = """
-import resource, sys
+_READER = r"""
+import re, resource, sys
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.source import Source
 resource.setrlimit(resource.RLIMIT_CPU, (120, 121))
@@ -32,6 +32,7 @@ except MemoryError:
 except Exception as error:
     last = str(error).replace(sys.argv[1], "it").splitlines()[-1].strip()
     said = last.partition("(")[2].rstrip(")") or last
+    said = re.split(r"; |\), |, 100 times|, nor ", said)[0].removeprefix("it").lstrip(" :")
 peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
 children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 print(max(int(peak), children), said[:150], end="")

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from benchmarks.harness.report import table
 from benchmarks.papers.plans import RERANKING, Training, Values
 from ranklet.corpus.evaluation.measures import parse_measure
-from ranklet.corpus.evaluation.significance import Interval, holm, t_probability, t_quantile
+from ranklet.corpus.evaluation.significance import holm, t_probability, t_quantile
+from ranklet.corpus.evaluation.systems import mark
 
 MARGIN = 0.01  # differences within it are none; stated before anything was measured
 Measured = Sequence[tuple[Training, Mapping[str, Any]]]
@@ -33,9 +34,9 @@ class Pair(NamedTuple):
     values: NDArray[np.float64]
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
-        """What names the row."""
-        return self.name, self.other, self.collection, self.measure
+    def key(self) -> tuple[object, ...]:
+        """What names the row, in which each collection has a cell."""
+        return self.name, self.other, self.measure, self.values.shape[1]
 
     @property
     def by_seed(self) -> NDArray[np.float64]:
@@ -50,29 +51,32 @@ class Pair(NamedTuple):
 
 def section(found: Measured) -> str:
     """Return what was trained, and how it compares on the queries that both systems ranked."""
-    rows = {}
+    rows: dict[tuple[object, ...], dict[str, str]] = {}
     families = _alike(pairs := _pairs(found))
     for family in families.values():
         noise = seed_noise(family)
-        tested = [_row(pair, *noise) for pair in family]
+        tested = [_cell(pair, *noise) for pair in family]
         corrected = holm([p for _, p in tested])
-        for pair, (row, _), p in zip(family, tested, corrected, strict=True):
-            rows[pair.key] = [*row, f"{p:.2g}"]
+        for pair, (cell, _), p in zip(family, tested, corrected, strict=True):
+            rows.setdefault(pair.key, {})[pair.collection] = cell.format(mark(p).strip())
     head = ["ranker", "learned from", "seeds", "minutes", "steps", "planned"]
-    tests = ["ranker", "next to", "collection", "measure", "seeds", "queries", "its value",
-             "difference", "p"]  # fmt: skip
+    queries: dict[str, list[str]] = {}
+    for pair in pairs:
+        queries.setdefault(pair.collection, []).append(f"{pair.values.shape[2]:,}")
+    tests = ["ranker", "next to", "measure", "seeds",
+             *(f"{name}, {_range(each)}" for name, each in queries.items())]  # fmt: skip
+    keys = dict.fromkeys(pair.key for pair in pairs)
     return f"""
 {table(head, _trained(found))}
 
 *Queries* are those that both systems ranked. A difference is the mean over queries and seeds. Its \
-standard error has two parts: the queries, and the seeds, whose standard deviation is that of all \
-trainings of a kind that learn and rank the same (two lists of one network apart). Where \
-all of them have one seed, only queries count. \
-Two-sided tests, with Holm's correction over all of such trainings by one \
-measure; intervals of 95 %. \
-"equal" says that the interval is within ± {MARGIN:g}.
+standard error has the queries' part, and the seeds', by the standard deviation of all trainings \
+that learn and rank the same (two lists of one network apart). Two-sided tests, Holm's correction \
+over these by one measure; intervals of 95 %. Columns name a collection and its queries; a cell \
+has the ranker's value and the difference with its interval. † p < .05, ‡ p < .01; "=" says that \
+the interval is within ± {MARGIN:g}.
 
-{table(tests, [rows[pair.key] for pair in pairs])}
+{table(tests, [[*key, *(rows[key].get(name, "") for name in queries)] for key in keys])}
 """
 
 
@@ -91,8 +95,8 @@ def _alike(pairs: Sequence[Pair]) -> dict[tuple[object, ...], list[Pair]]:
     return found
 
 
-def _row(pair: Pair, noise: float, freedom: int) -> tuple[list[object], float]:
-    """Return a row without its p-value, and the p-value before its correction."""
+def _cell(pair: Pair, noise: float, freedom: int) -> tuple[str, float]:
+    """Return a cell with braces for its mark, and the p-value before its correction."""
     seeds, queries = pair.values.shape[1:]
     mean = float(pair.by_seed.mean())
     of_queries = float(pair.by_query.var(ddof=1)) / queries
@@ -101,14 +105,9 @@ def _row(pair: Pair, noise: float, freedom: int) -> tuple[list[object], float]:
     parts = of_queries**2 / (queries - 1) + (noise**2 / seeds) ** 2 / max(1, freedom)
     free = max(1, int(error**4 / parts)) if parts else queries - 1
     margin = t_quantile(0.05, free) * error
-    ends = Interval(mean, mean - margin, mean + margin)
-    equal = " equal" if ends.low >= -MARGIN and ends.high <= MARGIN else ""
-    value = pair.values[0].mean()
-    row: list[object] = [
-        pair.name, pair.other, pair.collection, pair.measure, seeds, f"{queries:,}",
-        f"{value:.4f}", f"{ends}{equal}",
-    ]  # fmt: skip
-    return row, t_probability(mean / error, free) if error else 1.0
+    equal = " =" if abs(mean) + margin <= MARGIN else ""
+    cell = f"{pair.values[0].mean():.4f}, {mean:+.3f}{{}} ± {margin:.3f}{equal}"
+    return cell, t_probability(mean / error, free) if error else 1.0
 
 
 def _pairs(found: Measured) -> list[Pair]:

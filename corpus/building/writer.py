@@ -6,7 +6,7 @@ import shutil
 import zipfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -63,7 +63,7 @@ class BundleWriter:
         late: take the lock only before this step, which fails if anybody has written until then.
 
     Attributes:
-        before: called before this step, when nothing else can fail but the step itself.
+        around: what is done around this step, when nothing else can fail but the step itself.
 
     Raises:
         InputError: the target is an address.
@@ -74,7 +74,7 @@ class BundleWriter:
     def __init__(self, target: BundleLike, *, overwrite: bool = False, late: bool = False) -> None:
         path = self._path = writable(target)
         self.target, self._overwrite, self._late = Path(target), overwrite, late
-        self.before: Callable[[], object] = lambda: None
+        self.around: Callable[[], AbstractContextManager[None]] = nullcontext
         self._files: dict[str, FileEntry] = {}  # those whose digest is known
         check_target(path, overwrite)
         with ExitStack() as held:
@@ -235,8 +235,8 @@ class BundleWriter:
         if self._seen() != self._state:  # if not late, by a program that knows nothing of our lock
             raise ChangedError(_CHANGED.format(str(self.target)))
         check_target(self._path, self._overwrite)
-        self.before()
-        replace_target(new, self._path, self._claim.old)
+        with self.around():
+            replace_target(new, self._path, self._claim.old)
 
     def keep_out(self) -> None:
         """Let no other writer come from now on, if that is not so already."""

@@ -21,7 +21,7 @@ from ranklet.runtime.ground.errors import CollectionError, InputError
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.writing.locks import locked
 
-NOT_RELEVANT, RELEVANT = 0, 1
+GRADES = range(4)  # not relevant, and relevant in three degrees
 
 
 class Marks:
@@ -75,14 +75,14 @@ class Marks:
         With `keep`, documents that are judged already keep their grades.
 
         Raises:
-            InputError: the query is unknown, or a grade is not 0, 1 or None.
+            InputError: the query is unknown, or a grade is not 0, 1, 2, 3 or None.
             CollectionError: the judgements cannot be written.
         """
         if query not in {each.id for each in self.queries}:
             raise InputError(f"unknown query {query[:80]!r}; the first is {self.queries[0].id!r}")
         for grade in grades.values():
-            if grade not in (NOT_RELEVANT, RELEVANT, None):
-                raise InputError(f"a grade is {grade!r}; it must be 0, 1 or null")
+            if grade is not None and grade not in GRADES:
+                raise InputError(f"a grade is {grade!r}; it must be 0, 1, 2, 3 or null")
         # The file is read again, so that nobody's marks are lost.
         with self._alone():
             saved = self.grades()

@@ -18,7 +18,8 @@ def index(job: IndexJob) -> RankerEntry:
     """Write the row of each word form, and copy the network."""
     job.copy(leave_out=(ROWS,))
     known = known_words(job.source, job.name)
-    job.writer.array(job.folder + ROWS, term_rows(known, job.analysed.analyzer.vocabulary))
+    rows = term_rows(known, job.analysed.analyzer.vocabulary, job.settings.field)
+    job.writer.array(job.folder + ROWS, rows)
     return replace(job.entry, measured={"truncated": count_truncated(job)})
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from ranklet.corpus.sources.cells import Verbatim, in_words, plain, stands_for_nothing
 from ranklet.runtime.answers.console import printable
 from ranklet.runtime.bundles.manifest import (
+    COMMA,
     DATE,
     DATETIME,
     DECLARED_TYPES,
@@ -33,17 +34,41 @@ _DECLARED = re.compile(r"(.+?)=([A-Za-z]+)\s*(?:,|$)")
 _ORDERS: Mapping[str, tuple[int, int]] = {DMY: (0, 1), MDY: (1, 0)}  # places of day and month
 
 # Signs before or behind a number, which say what it counts.
-_CURRENCY = "$€£¥₹₩₽₺₴₪฿"
-_UNIT = re.compile(rf"[{_CURRENCY}]|%|(?<![^\W\d_])(?:EUR|USD|GBP|CHF|JPY)(?![^\W\d_])")
-_GROUPED = r"\d{1,3}(?:([,'’ \u00a0\u2009\u202f])\d{3})(?:\1\d{3})*"  # thousands
-_NUMBER = re.compile(rf"[-+]?(?:\d+|{_GROUPED})?(?:\.\d*)?(?:[eE][-+]?\d{{1,3}})?", re.ASCII)
+_UNIT = re.compile(
+    r"[$€£¥₹₩₽₺₴₪฿]|%|(?<![^\W\d_])(?:US\$|EUR|USD|GBP|CHF|JPY|PLN|SEK|NOK|DKK|CZK|HUF|CNY"
+    r"|RUB|Euros?|zł|kr\.?|Kč|Ft|Fr\.?|SFr\.?|руб\.?|円|元)(?![^\W\d_])", re.IGNORECASE,
+)  # fmt: skip
+# Words before a number, and in the place of one, in the languages that `columns` knows.
+_FROM = re.compile(
+    r"(?:ab|von|from|à partir de|dès|desde|de|da|a partire da|a partir de|vanaf|od|от)"
+    r"\s+(?=\D{0,4}\d)",
+    re.IGNORECASE,
+)
+_ON_REQUEST = re.compile(
+    r"(?:preis |prix |precio |prezzo |preço |prijs |cena |price )?(?:auf anfrage"
+    r"|sur (?:demande|devis)|bajo (?:pedido|petición)|a consultar|su richiesta"
+    r"|sob consulta|op aanvraag|na zapytanie"
+    r"|(?:up)?on request|по запросу|要問い?合わ?せ|面议|面議)", re.IGNORECASE,
+)  # fmt: skip
+
+
+def _number_pattern(groups: str, point: str) -> re.Pattern[str]:
+    grouped = rf"\d{{1,3}}(?:([{groups}'’ \u00a0\u2009\u202f])\d{{3}})(?:\1\d{{3}})*"  # thousands
+    exponent = r"(?:[eE][-+]?\d{1,3})?"
+    return re.compile(rf"[-+]?(?:\d+|{grouped})?(?:[{point}]\d*)?{exponent}", re.ASCII)
+
+
+_NUMBERS = {".": _number_pattern(",", "."), ",": _number_pattern(".", ",")}
+_NO_CENTS = re.compile(r"[.,](?:-{1,2}|–|—)$")  # as in 19,–
 _YEAR_FIRST = re.compile(r"(\d{4})([/.]?)(\d\d?)\2(\d\d?)", re.ASCII)
 _YEAR_LAST = re.compile(r"(\d\d?)([/.-])(\d\d?)\2(\d{4})", re.ASCII)
 _UNSEPARATED = re.compile(r"['\"]\s+['\"]")
-_FLAGS = {
-    **dict.fromkeys(("true", "t", "yes", "y", "1"), True),
-    **dict.fromkeys(("false", "f", "no", "n", "0"), False),
-}
+_YES = (
+    "true t yes y 1 ja j wahr w oui o vrai v sí si s verdadero sì vero sim verdadeiro waar tak "
+    "prawda да истина はい 是"
+)
+_NO = "false f no n 0 nein falsch non faux falso não nao nee onwaar nie fałsz нет ложь いいえ 否"
+_FLAGS = dict.fromkeys(_YES.split(), True) | dict.fromkeys(_NO.split(), False)
 
 
 def read_types(typed: str) -> dict[str, str]:
@@ -111,6 +136,10 @@ class DeclaredColumns:
                 fields[name] = read
             self._given[name] += 1
 
+    def list_lost(self) -> list[str]:
+        """Return the columns that have no value of their type."""
+        return [name for name in self.types if self._given[name] == self._bad.get(name, (0,))[0]]
+
     def remarks(self) -> list[str]:
         """Return for each column how many of its values were left out, and the first places."""
         return [
@@ -135,6 +164,8 @@ def are_no(count: int, type_: str) -> str:
 
 
 def _advice(type_: str, places: list[str]) -> str:
+    if type_ == NUMBER and any(re.search(r"\d,\d", each) for each in places):
+        return f"; for decimal commas declare {COMMA}"
     if type_ in (DATE, DATETIME) and any(_YEAR_LAST.search(each) for each in places):
         return f"; for dates such as 31/12/2024 declare {DMY}, for 12/31/2024 {MDY}"
     return ""
@@ -174,12 +205,15 @@ def _string(value: Any) -> str:
     return Verbatim(in_words(value))
 
 
-def _number(value: Any) -> int | float:
+def _number(value: Any, point: str = ".") -> int | float | None:
     if isinstance(value, str):
-        digits = _UNIT.sub("", value.replace("−", "-"), count=1).strip()
-        if not (found := _NUMBER.fullmatch(digits)) or not any(map(str.isdigit, digits)):
+        if _ON_REQUEST.fullmatch(value):
+            return None
+        digits = _UNIT.sub("", _FROM.sub("", value.replace("−", "-"), count=1), count=1).strip()
+        digits = _NO_CENTS.sub("", digits)
+        if not (found := _NUMBERS[point].fullmatch(digits)) or not any(map(str.isdigit, digits)):
             raise ValueError(value)
-        digits = digits.replace(found[1], "") if found[1] else digits
+        digits = (digits.replace(found[1], "") if found[1] else digits).replace(point, ".")
         whole = digits.lstrip("+-").isdigit()
         value = int(digits) if whole else float(digits)
     elif isinstance(value, Decimal):
@@ -254,6 +288,7 @@ def _read_list(text: str) -> list[Any]:
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     NUMBER: _number,
+    COMMA: lambda value: _number(value, ","),
     FLAG: _flag,
     DATE: _day,
     DMY: lambda value: _day(value, _ORDERS[DMY]),

@@ -5,9 +5,11 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from shlex import quote
 from typing import Any
 
-from ranklet.corpus.sources.cells import is_missing
+from ranklet.corpus.sources.cells import Cell, is_missing
+from ranklet.corpus.sources.guessed_types import Guesses
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.runtime.ground.errors import InputError
 
@@ -23,16 +25,23 @@ _NAMES: Mapping[str, tuple[str, str, str, str, str]] = {
         "sentence comment message definition meaning explanation",
         "query input abstract summary subtitle teaser excerpt highlights",
     ),
-    "de": ("titel uberschrift betreff", "frage", "", "inhalt beschreibung antwort",
+    "de": ("titel uberschrift betreff", "frage",
+           "bezeichnung artikelbezeichnung produktbezeichnung artikelname produktname artikel "
+           "produkt",
+           "inhalt beschreibung artikelbeschreibung produktbeschreibung langtext antwort",
            "zusammenfassung"),
-    "fr": ("titre sujet", "", "nom", "texte contenu reponse", "resume"),
-    "es": ("titulo asunto", "pregunta", "nombre", "texto contenido descripcion respuesta",
-           "resumen"),
-    "it": ("titolo oggetto", "domanda", "nome", "testo contenuto descrizione risposta",
-           "riassunto"),
-    "pt": ("assunto", "pergunta", "", "conteudo descricao resposta", "resumo"),
-    "nl": ("onderwerp", "vraag", "naam", "tekst inhoud beschrijving antwoord", "samenvatting"),
-    "pl": ("tytuł temat", "pytanie", "nazwa", "tresc opis odpowiedz", "streszczenie"),
+    "fr": ("titre sujet", "", "nom designation libelle intitule produit nom_du_produit",
+           "texte contenu reponse", "resume"),
+    "es": ("titulo asunto", "pregunta", "nombre denominacion nombre_del_producto producto articulo",
+           "texto contenido descripcion respuesta", "resumen"),
+    "it": ("titolo oggetto", "domanda", "nome denominazione nome_prodotto prodotto articolo",
+           "testo contenuto descrizione risposta", "riassunto"),
+    "pt": ("assunto", "pergunta", "designacao nome_do_produto produto artigo",
+           "conteudo descricao resposta", "resumo"),
+    "nl": ("onderwerp", "vraag", "naam artikelnaam productnaam benaming",
+           "tekst inhoud beschrijving omschrijving antwoord", "samenvatting"),
+    "pl": ("tytul temat", "pytanie", "nazwa nazwa_produktu nazwa_towaru produkt towar",
+           "tresc opis opis_produktu odpowiedz", "streszczenie"),
     "ru": ("заголовок тема", "вопрос", "название", "текст содержание описание ответ", "аннотация"),
     "ja": ("タイトル", "質問", "", "本文 内容 説明 回答", "要約"),
     "zh": ("標題 标题", "问题 問題", "名称", "正文 內容 描述 答案", "摘要"),
@@ -45,6 +54,15 @@ LEADS = (*_QUESTIONS, *_LEADS)
 IDS = (
     "_id", "id", "doc_id", "docid", "document_id", "docno", "pid", "passage_id", "uid", "key",
 )  # fmt: skip
+# Those that shops give to what they sell, of which a column is the id only if it has no gaps.
+_CODES = (
+    "sku artikelnr artikelnummer artikel_nr artikel_nummer art_nr artnr produktnr produktnummer "
+    "bestellnr bestellnummer reference ref ref_produit code_produit code_article referencia "
+    "codigo codigo_producto codigo_produto codice codice_articolo codice_prodotto artikelcode "
+    "productcode indeks kod kod_produktu numer_katalogowy nr_katalogowy артикул 品番 商品番号 "
+    "商品编号 item_number product_code part_number mpn gtin gtin13 ean ean13 upc isbn"
+)
+_NUMBERS = tuple(_CODES.split())
 NONE = "-"  # the name of no column
 SAMPLE = 100  # values of a column whose words are counted
 BEGINNING = 400  # characters of a value whose words are counted
@@ -52,6 +70,13 @@ WORDS = 3  # a column of texts has more words per value on average
 MOST_TITLE = 30  # words per value of a question or a summary that serves as title
 _MANY = 10_000  # columns; names of more are probably data
 
+_COMPARED = 10_000  # values of a column that are compared with each other
+_CODE = re.compile(r"(?=.*\d)(?!\d+[.,]\d+$|\d{1,4}[-./]\d\d?[-./]\d{1,4}$)[\w./-]{2,40}")
+_HTML = re.compile(
+    r"</?(?:p|br|b|i|u|a|em|strong|small|su[bp]|span|font|div|h[1-6]|ul|ol|li|dl|d[td]|img|hr"
+    r"|table|t[rdh]|tbody|thead)(?:\s[^<>]*)?/?>|&(?:#\d{2,6}|#x[\da-f]{2,6}|[a-z]{2,8}\d?);",
+    re.IGNORECASE,
+)  # fmt: skip
 _LETTER = re.compile(r"[^\W\d_]")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 # Words before and after a known name that change nothing, as in product_name and answer_text.
@@ -77,11 +102,14 @@ class Columns:
     title: str = ""
     id: str = ""
     unsearched: tuple[str, ...] = ()
+    code: str = ""  # a column that could be the id
 
     def __str__(self) -> str:
         parts = [f"the text is {' and '.join(map(repr, self.text))}"]
         parts.append(f"the title is {self.title!r}" if self.title else "there is no title")
         parts.append(f"the id is {self.id!r}" if self.id else "ids are numbered")
+        if self.code:
+            parts.append(f"pass --id-column {quote(self.code)} if that is the id")
         if any(len(name.split()) > WORDS for name in self.text):
             parts.append("pass --no-header if that is a text and not a name")
         if not self.unsearched:
@@ -97,7 +125,11 @@ class Survey:
     def __init__(self) -> None:
         self.present: dict[str, int] = {}  # how many values each column has that are not missing
         self.outer = set[str]()  # columns outside of an object "metadata"
+        self.guesses: dict[str, Guesses] = {}  # of columns with cells
         self._words: dict[str, int] = {}  # of the first values
+        self._tags: dict[str, int] = {}  # how many of them have tags or entities of HTML
+        self._codes: dict[str, set[str] | None] = {}  # of the first values, if all differ
+        self.records = 0
 
     def add(self, fields: Mapping[str, Any], outer: Iterable[str]) -> None:
         """Add a record with plain fields.
@@ -107,16 +139,26 @@ class Survey:
             outer: names of the others.
         """
         self.outer.update(outer)
+        self.records += 1
         for name, value in fields.items():
             count = self.present.get(name)
             if count is None:
                 if len(self.present) >= _MANY:
                     continue
-                count = self.present[name] = self._words[name] = 0
+                count = self.present[name] = self._words[name] = self._tags[name] = 0
+                self._codes[name] = set()
             if not is_missing(value):
                 if count < SAMPLE:
                     self._words[name] += words_in(value)
+                    self._tags[name] += has_tags(value)
                 self.present[name] = count + 1
+                if type(value) is Cell:
+                    self.guesses.setdefault(name, Guesses()).add(value)
+                codes = self._codes[name]
+                if codes is not None and len(codes) < _COMPARED:
+                    codes.add(value if isinstance(value, str) and _CODE.fullmatch(value) else "")
+                    if "" in codes or len(codes) == min(count, _COMPARED):
+                        self._codes[name] = None
 
     @property
     def is_settled(self) -> bool:
@@ -124,6 +166,14 @@ class Survey:
         texts = sum(is_known(each, TEXTS) for each in self.present)
         ids = sum(any(name in IDS for name in _spell(each)) for each in self.present)
         return texts == 1 and ids <= 1 and min(self.present.values()) >= SAMPLE
+
+    def has_html(self, name: str) -> bool:
+        """Whether most values of a column have tags or entities of HTML."""
+        return 2 * self._tags[name] > min(self.present[name], SAMPLE)
+
+    def has_codes(self, name: str) -> bool:
+        """Whether no record lacks a value of a column, and all look like codes and differ."""
+        return self.present[name] == self.records > 1 and bool(self._codes[name])
 
     def words(self, name: str) -> float:
         """Return the mean number of words of a column's values that are not missing."""
@@ -169,8 +219,9 @@ def choose_columns(survey: Survey, options: SourceOptions, name: str) -> Columns
     if not given:
         text = (*(each for each in _without(free, id_) if _is_lead(survey, each)), *text)
     others = _without(survey.present, *text, title, id_)
+    code = "" if id_ else next(filter(survey.has_codes, others), "")
     title, id_ = ("" if column == NONE else column for column in (title, id_))
-    return Columns(text, title, id_, tuple(each for each in others if _is_text(survey, each)))
+    return Columns(text, title, id_, tuple(each for each in others if _is_text(survey, each)), code)
 
 
 def _without(names: Iterable[str], *others: str) -> list[str]:
@@ -212,7 +263,11 @@ def _id(survey: Survey, free: Sequence[str]) -> str:
     """Return the column of ids; product_id may be another's id, so names are not shortened."""
     known = {name: each for each in reversed(free) for name in _spell(each) if name in IDS}
     full = survey.filled(known.values())
-    return next((known[name] for name in IDS if known.get(name) in full), "")
+    if found := next((known[name] for name in IDS if known.get(name) in full), ""):
+        return found
+    numbers = {name: each for each in free for name in _spell(each) if name in _NUMBERS}
+    whole = [each for each in numbers.values() if survey.present[each] == survey.records]
+    return next((numbers[name] for name in _NUMBERS if numbers.get(name) in whole), "")
 
 
 def _is_short(survey: Survey, field: str) -> bool:
@@ -262,9 +317,18 @@ def _spell(field: str) -> tuple[str, ...]:
 
 
 def _without_accents(name: str) -> str:
-    marked = unicodedata.normalize("NFKD", name.lower())
+    marked = unicodedata.normalize("NFKD", name.lower()).replace("ł", "l")
     plain = "".join(each for each in marked if unicodedata.category(each) != "Mn")
     return re.sub(r"[\s.\-]+", "_", unicodedata.normalize("NFC", plain))
+
+
+def has_tags(value: object) -> bool:
+    """Return whether the beginning of a value has tags or entities of HTML.
+
+    >>> has_tags("5&nbsp;l<br>"), has_tags("List<T> & a < b")
+    (True, False)
+    """
+    return isinstance(value, str) and _HTML.search(value, 0, BEGINNING) is not None
 
 
 def words_in(value: object) -> int:

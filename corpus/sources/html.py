@@ -6,7 +6,7 @@ because building one takes quadratic time for some pages by the standard itself.
 
 import html
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ranklet.corpus.collections.bounds import HEADINGS, count_pieces
 from ranklet.corpus.collections.headings import Heading, Headings
@@ -46,6 +46,7 @@ _BOGUS = re.compile(r"<(?:[!?]|/(?![a-zA-Z]))[^>]*+(?:>|\Z)")
 # Values in quotes may contain ">".
 _TAG = re.compile(r"""<(/?)([a-zA-Z][^\s/>]*+)(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])))*+>""")
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++)""")
+_MARKUP = re.compile("[<&]")
 _LINE = re.compile(r"[^<\n]*")
 _BEGIN = re.compile("</?[a-zA-Z]")
 _SIMPLE_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/>]*+)[^>]*+>")  # of a page with an open quote
@@ -91,6 +92,13 @@ def read_page(text: str, *, main: bool = False) -> Page:
     if (title and here) or _words(heading) <= _words(title):
         return own
     return own._replace(title=" – ".join(filter(None, (heading, title))))
+
+
+def read_cell(value: Any) -> Any:
+    """Return what readers see of a text in a table; of another value itself."""
+    if not isinstance(value, str) or not _MARKUP.search(value):
+        return value
+    return type(value)(read_page(value).text)
 
 
 def _only_heading(headings: Headings) -> str:

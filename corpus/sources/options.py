@@ -7,7 +7,16 @@ from typing import ClassVar
 from ranklet.corpus.sources.column_types import check_types, read_types
 from ranklet.runtime.bundles.manifest import Splitting
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.options import Checked, Idle, integer, one_of, read_from, switch, text
+from ranklet.runtime.ground.options import (
+    Checked,
+    Idle,
+    declare,
+    integer,
+    one_of,
+    read_from,
+    switch,
+    text,
+)
 
 FORMATS = ("auto", "csv", "tsv", "jsonl", "json", "parquet", "xlsx", "text")
 
@@ -30,6 +39,9 @@ class SourceOptions(Checked):
     encoding: str = text("utf-8", "encoding of the files")
     header: bool = switch(True, "the first line of a table is data", flag="--no-header")
     whole_pages: bool = switch(False, "search menus, headers and footers of HTML pages, too")
+    html: bool | None = declare(
+        None, "read cells as HTML; by default those of columns where most cells have tags", bool
+    )
     passage_words: int = integer(180, "longest passage in words; 0 splits no text", 0)
     overlap_words: int = integer(30, "words that a passage may repeat of the one before", 0)
     skip_bad: bool = switch(False, "leave out documents that cannot be used")

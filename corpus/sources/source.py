@@ -32,6 +32,8 @@ from ranklet.corpus.sources.column_types import EXAMPLES, DeclaredColumns
 from ranklet.corpus.sources.columns import SAMPLE, Columns, Survey, choose_columns, listed
 from ranklet.corpus.sources.databases import SCHEME, Database, open_database_file
 from ranklet.corpus.sources.frames import Table, is_table, make_rows
+from ranklet.corpus.sources.guessed_types import say_guesses
+from ranklet.corpus.sources.html import read_cell
 from ranklet.corpus.sources.json_files import as_record, detect_kind, is_document, rows_by_id
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.passages import located
@@ -76,6 +78,8 @@ class Source:
         announce: a function that is called with the columns once they are chosen, because some may
             be guessed.
         types: types of columns that others have declared, and that may be missing.
+        fresh: whether a bundle is built of it. Then types of cells are guessed, and a column of a
+            declared type must have a value.
 
     Attributes:
         name: the file's or folder's name, for messages and the bundle's provenance.
@@ -94,7 +98,10 @@ class Source:
         options: SourceOptions | None = None,
         announce: Callable[[str], None] = _log.info,
         types: Mapping[str, str] = NO_TYPES,
+        *,
+        fresh: bool = False,
     ) -> None:
+        self._fresh = fresh
         self._announce = announce
         self.options = SourceOptions() if options is None else options
         check_type("options", self.options, SourceOptions)
@@ -104,6 +111,7 @@ class Source:
         self.may_be_empty = False
         self.columns: Columns | None = None
         self._wanted = self.options.metadata_fields()
+        self._html = set[str]()  # names of columns whose cells are HTML
         self._others = set[str]()  # names of fields that were seen besides id, title and text
         if isinstance(texts, Files):
             self._given: Files | Database | Objects | Spool = texts
@@ -179,13 +187,16 @@ class Source:
         return Measured(self._documents(), self._share)
 
     def _documents(self) -> Iterator[Document]:
-        self.problems, self._declared = Problems(), DeclaredColumns(self.types)
+        self.problems = Problems()
         self.columns = self._choose_columns()
+        self._declared = DeclaredColumns(self.types)
         count = 0
         for document in self._check(self._records()):
             count += 1
             yield document
-        for remark in self._declared.remarks():
+        remarks = self._declared.remarks()
+        lost = self._declared.list_lost() if self._fresh and count else []
+        for remark in remarks:
             _log.warning("%s", remark)
         bad = self.problems.counts.total()
         if bad and not self.options.skip_bad:
@@ -199,6 +210,13 @@ class Source:
             raise CollectionError(f"{self.name} has no document")
         if count:
             self._check_wanted()
+        if lost:
+            types = ", ".join(f"{name}={self.types[name]}" for name in lost)
+            why = "".join(f"\n  {each}" for each in remarks)
+            raise CollectionError(
+                f"no value of {self.name} is of the type that --types {types} says; declare "
+                f"another one, or leave it out{why}"
+            )
         if bad:
             left_out = "1 document" if bad == 1 else f"{bad:,} documents"
             _log.warning("left out %s:\n%s", left_out, self.problems)
@@ -214,12 +232,28 @@ class Source:
                 for number, record in enumerate(records, start=1):
                     if isinstance(record, Record):
                         survey.add(inner_fields(record.fields), record.fields)
-                    if table and number == SAMPLE and survey.is_settled:
+                    if table and not self._fresh and number == SAMPLE and survey.is_settled:
                         break
         if not survey.present:
             return None
         columns = choose_columns(survey, self.options, self.name)
         self._announce(f"{self.name}: {columns}")
+        used = {columns.id, columns.title, *columns.text}
+        if self.options.html is not False and not self._given.are_texts:
+            others = [each for each in survey.present if each != columns.id]
+            self._html = {each for each in others if self.options.html or survey.has_html(each)}
+            if self._html and self.options.html is None:
+                named = ", ".join(map(repr, self._html))
+                self._announce(f"{self.name}: HTML is read in {named}; --no-html keeps its tags")
+        if self._fresh and survey.guesses and self._wanted != ():
+            kept = [
+                each for each in survey.guesses
+                if each not in {*used, *self.types} and each in (self._wanted or survey.guesses)
+            ]  # fmt: skip
+            types, said = say_guesses(survey.guesses, kept)
+            self.types |= types
+            if said:
+                self._announce(f"{self.name}: {said}")
         return columns
 
     def _survey(self) -> Records:
@@ -266,6 +300,11 @@ class Source:
         if columns is None:  # unreachable, because a record has chosen them
             raise CollectionError(f"{self.name} has no columns")
         fields = inner_fields(record.fields)
+        if self._html:
+            fields = {
+                key: read_cell(value) if key in self._html else value
+                for key, value in fields.items()
+            }
         raw_id = fields.get(columns.id) if columns.id else number
         name = as_id(raw_id)
         if name is None:
@@ -328,7 +367,7 @@ def source_of(documents: Texts | Source, options: SourceOptions | None) -> Sourc
         CollectionError: see `Source`.
     """
     if not isinstance(documents, Source):
-        return Source(documents, options)
+        return Source(documents, options, fresh=True)
     if options is not None:
         raise InputError("a Source says itself how it is read; leave options out")
     return documents

@@ -1,15 +1,24 @@
 """Find out which documents of a bundle a change replaces."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from ranklet.corpus.collections.collection import Document
-from ranklet.corpus.indexing.field_types import Unusable, as_string, typed
+from ranklet.corpus.indexing.field_types import (
+    BITS,
+    Unusable,
+    as_days,
+    as_flag,
+    as_microseconds,
+    as_number,
+    as_string,
+    typed,
+)
 from ranklet.corpus.sources.cells import Cell, stands_for_nothing
 from ranklet.runtime.bundles.additions import Change
 from ranklet.runtime.bundles.location import Location
-from ranklet.runtime.bundles.manifest import Value
+from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, NUMBER, STRING
 from ranklet.runtime.ground.errors import CollectionError, InputError, UnknownDocumentError
 from ranklet.runtime.search.local import LocalSearch
 
@@ -131,8 +140,10 @@ def is_same(search: LocalSearch, number: int, new: Sequence[Document]) -> bool:
         for name, value in new[0].metadata.items()
         if _usable(value) is not None and (name in metadata or not _is_sign(value))
     }
+    types = search.metadata
     return metadata.keys() == given.keys() and all(
-        _is_same_value(value, given[name]) for name, value in metadata.items()
+        _read_as(types[name], value) == _read_as(types[name], given[name])
+        for name, value in metadata.items()
     )
 
 
@@ -150,10 +161,14 @@ def _is_sign(value: Any) -> bool:
     return isinstance(value, Cell) and stands_for_nothing(value.strip())
 
 
-def _is_same_value(stored: Value, given: Any) -> bool:
-    """Return whether a given value of the metadata equals the stored one; cells count as text."""
-    ours, theirs = _usable(stored), _usable(given)
-    if isinstance(given, Cell):  # any value of a table is a string there
-        return bool(as_string(ours) == theirs)
-    numbers = {type(ours), type(theirs)} == {int, float}  # all are fractions if one is
-    return (numbers or type(ours) is type(theirs)) and bool(ours == theirs)
+def _read_as(type_: str, value: Any) -> Any:
+    """Return what a value is in a field of a type, so that 1.50 is 1.5; None if it is none."""
+    bits, usable = typed(value) or (0, None)
+    if type_ == STRING:
+        return as_string(usable)
+    return _READERS[type_](usable) if bits & BITS[type_] and not _is_sign(value) else None
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    NUMBER: as_number, FLAG: as_flag, DATE: as_days, DATETIME: as_microseconds, LIST: as_string,
+}  # fmt: skip

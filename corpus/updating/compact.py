@@ -153,9 +153,10 @@ def write_joined(
     if before is not None:
         version = before if change is None else following(before, before, change)
         facts[HISTORY] = version.history
-        if before.keep:
-            out.before = partial(keep_base, source, before)
+        keep = before.keep if change is None else max(before.keep, 1)
+        if keep:
+            out.around = partial(keep_base, source, before)
     types = manifest.declared if types is None else types
     write_indexed(source, found, out, manifest.splitting, {**facts, **provenance}, types=types)
     if before is not None:
-        prune(out.target, before.keep)
+        prune(out.target, keep)

@@ -4,9 +4,12 @@ One write is an addition, which is on the disk before the list that names it. So
 once its writer has returned, and nobody sees half of one.
 """
 
+import json
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -15,6 +18,7 @@ from ranklet.corpus.building.packages import check_packages
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.index import list_words
 from ranklet.corpus.indexing.field_types import BITS, NOTHING, Unusable, typed
+from ranklet.corpus.sources.column_types import parse_value
 from ranklet.corpus.updating.addition import pack_addition
 from ranklet.corpus.updating.changes import Changes, Counts, by_id, find_changes
 from ranklet.corpus.updating.joining import find_deleted, place_new, read_part
@@ -240,7 +244,9 @@ def _fault(name: str, value: object, types: dict[str, str]) -> str:
     type_ = types[name]
     if type_ == STRING or found[0] & BITS[type_]:
         return ""
-    return (
-        f"{name!r:.80} is {value!r:.60}, but the bundle holds {PLURALS[type_]} there; correct it, "
-        "or run `ranklet update`, which gives the field another type"
-    )
+    advice = "correct it, or run `ranklet update`, which gives the field another type"
+    with suppress(ValueError):  # a string that stands for one
+        meant = parse_value(value, type_)
+        shown = meant.isoformat() if isinstance(meant, date) else meant
+        advice = f"give {json.dumps(shown)}"
+    return f"{name!r:.80} is {value!r:.60}, but the bundle holds {PLURALS[type_]} there; {advice}"

@@ -25,6 +25,7 @@ from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.options import as_list, check_one_of
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
+from ranklet.runtime.onnx.parity import PARITY
 from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.address import BundleLike, on_disk
 
@@ -176,7 +177,7 @@ def _difference(one: BundleFiles, other: BundleFiles, name: str) -> str:
 def _model(bundle: BundleFiles, name: str) -> dict[str, str]:
     """Return the sha256 of every file of a ranker that does not depend on the collection."""
     own = indexer(bundle.manifest.rankers[name].kind)
-    written = (*own.indexed, REPORT)  # a proof is no part of a model
+    written = (*own.indexed, REPORT, PARITY)  # a proof is no part of a model
     folder = f"rankers/{name}/"
     return {
         path: entry.sha256

@@ -28,6 +28,7 @@ from ranklet.corpus.updating.synced_files import (
     see_files,
     write_list,
 )
+from ranklet.corpus.updating.synced_table import check_deleted, holds_rows, sync_table
 from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.runtime.bundles.additions import Additions, history, read_additions
 from ranklet.runtime.bundles.files import BundleFiles
@@ -39,25 +40,34 @@ _PAGE = "#page="  # between a file's path and a page's number, in the page's id
 
 
 def sync(
-    bundle: WritableBundle, folder: str | Path, options: SourceOptions | None = None
+    bundle: WritableBundle,
+    folder: str | Path,
+    options: SourceOptions | None = None,
+    *,
+    max_deleted: str | None = None,
 ) -> Counts:
-    """Add what is new or changed in a folder, and delete what is gone.
+    """Add what is new or changed in a folder or a table, and delete what is gone.
 
     Args:
         bundle: what was built of the folder, or of other texts; only ids of files that earlier
             calls saw in the folder are deleted.
-        folder: a folder of texts and other documents, one per file, or with pages.
+        folder: a folder of texts and other documents, one per file, or with pages; or a table, of
+            whose rows all documents of the bundle are.
         options: how they are read. Texts are split as those of the bundle were. With `skip_bad`,
             what the bundle holds of a file that cannot be read stays; `bundle.skipped` names it.
+        max_deleted: how many documents may be deleted, such as "20%" or "500"; by default a fifth,
+            or ten, if these are no more than half.
 
     Returns:
         What has changed.
 
     Raises:
         CollectionError: a file or a folder cannot be read; nothing is written then.
-        InputError: it is no folder of texts, or a file has the path of one in another folder that
+        InputError: more would be deleted, or a file has the path of one in another folder that
             the bundle was synced with.
     """
+    if holds_rows(folder, options):
+        return sync_table(bundle, folder, options, max_deleted)
     files = list_text_files(Path(folder), options)
     bundle._reload()
     before, path = read_additions(bundle.files), list_path(bundle)
@@ -86,6 +96,7 @@ def sync(
     here = {id_ for each in ids.values() for id_ in each}
     held = bundle.ids() if touched else ()
     gone = [id_ for id_ in held if id_ not in here and _file_of(id_) in touched]
+    check_deleted(gone, len(bundle), max_deleted)
     if known is None:
         elsewhere = {name for each in synced.values() for name in each.files}
         _say_unknown(bundle, {*now, *elsewhere}, files)
@@ -120,13 +131,8 @@ def list_text_files(folder: Path, options: SourceOptions | None = None) -> Files
         InputError: it is no such folder.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder; `ranklet update` adds the documents of a file")
-    files = list_source_files(folder, options or SourceOptions())
-    if not files.are_texts:
-        raise InputError(
-            f"{folder} has tables, whose rows have ids of their own; add them by `ranklet update`"
-        )
-    return files
+        raise InputError(f"{folder} is no folder; give the one that it lies in, or a table")
+    return list_source_files(folder, options or SourceOptions())
 
 
 def remember(bundle: WritableBundle, files: Files, seen: dict[str, Seen], *, whole: bool) -> None:

@@ -7,8 +7,8 @@ its place. Whoever is killed leaves only what no list names, which the next writ
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -84,31 +84,35 @@ def publish(
         prune(path, VERSIONS)
 
 
-def keep_base(files: BundleFiles, listed: Additions) -> None:
-    """Keep a bundle that will be replaced, and its list, as an earlier version.
+@contextmanager
+def keep_base(files: BundleFiles, listed: Additions) -> Iterator[None]:
+    """Keep a bundle that is replaced inside, and its list, as an earlier version.
 
-    Its files are shared by links where a file system has them.
+    Its files are shared by links where a file system has them. If it is not replaced, nothing of
+    this stays.
     """
     folder = make_additions_folder(files.path)
     earlier = folder / numbered(listed.version)
-    earlier.write_bytes(listed.to_json().encode())
-    sync_all([earlier, folder])
-    if base_at(files, listed):
-        return
     source = writable(files.path if isinstance(files.path, Path) else files.path.raw)
     target = folder / f"{BASE}{listed.base[:16]}{'' if source.is_dir() else '.zip'}"
     partial = folder / f".{target.name}.{secrets.token_hex(4)}.partial"
+    written = {earlier.name, partial.name}
     try:
-        if source.is_dir():
-            shutil.copytree(source, partial, copy_function=_link)
-        else:
-            _link(source, partial)
-        sync_tree(partial)
-        partial.rename(target)
-        sync_folder(folder)
+        earlier.write_bytes(listed.to_json().encode())
+        sync_all([earlier, folder])
+        if not base_at(files, listed):
+            written.add(target.name)
+            if source.is_dir():
+                shutil.copytree(source, partial, copy_function=_link)
+            else:
+                _link(source, partial)
+            sync_tree(partial)
+            partial.rename(target)
+            sync_folder(folder)
+        yield
     except BaseException:
-        remove(partial)
-        remove(earlier)
+        if of_base(BundleFiles(files.path)).base == listed.base:  # it is still there
+            _remove(folder, written)
         raise
 
 

@@ -98,8 +98,9 @@ def _small_files(folder: Path) -> list[Path]:
 
 def _write_tokenizer(checkpoint: Checkpoint, target: Path) -> None:
     """Write the tokenizer as it is read, and what FastEmbed and transformers.js need beside it."""
+    from tokenizers import Tokenizer
+
     tokenizer, settings = checkpoint.need_tokenizer(), checkpoint.settings
-    (target / TOKENIZER).write_text(tokenizer.to_str(), "utf-8")
     path = target / TOKENIZER_CONFIG
     described = read_json(path) if path.is_file() else {}
     for key, value in described.items():
@@ -110,6 +111,10 @@ def _write_tokenizer(checkpoint: Checkpoint, target: Path) -> None:
         if known and not described.get(key):
             described[key] = known[0]
     described.setdefault("tokenizer_class", "PreTrainedTokenizerFast")
+    written = Tokenizer.from_str(tokenizer.to_str())
+    if (pad := described.get("pad_token")) and (number := written.token_to_id(pad)) is not None:
+        written.enable_padding(pad_id=number, pad_token=pad)  # so that a batch is one array
+    (target / TOKENIZER).write_text(written.to_str(), "utf-8")
     longest = getattr(settings, "max_tokens", 0) or settings.max_document_tokens
     described["model_max_length"] = longest
     _write(path, described)

@@ -17,6 +17,7 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.proof.as_others import AsOthers
 from ranklet.export.proof.variants import export_proven, with_own
 from ranklet.export.vocabulary.cutting import lighten
+from ranklet.runtime.onnx.parity import PARITY
 from ranklet.runtime.writing.atomic_folder import atomic_folder
 from ranklet.runtime.writing.strangers import files_in
 from ranklet.training.checkpoint import Checkpoint
@@ -34,6 +35,11 @@ class HubJob(ExportJob):
     def folder(self) -> str:
         """The folder of the graphs."""
         return GRAPHS
+
+    @property
+    def parity(self) -> str:
+        """The file lies at the top of the folder."""
+        return PARITY
 
 
 class _Folder:

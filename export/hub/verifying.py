@@ -1,7 +1,8 @@
 """Compare the graphs of a folder that others read with the model that they were made of."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -16,8 +17,9 @@ from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import PROVING, REFERENCE, STEPS, judged, prove
-from ranklet.runtime.ground.errors import BundleError
+from ranklet.runtime.ground.errors import BundleError, MissingPackageError
 from ranklet.runtime.onnx.encoder import VARIANTS
+from ranklet.runtime.onnx.parity import PARITY, compare_parity
 from ranklet.runtime.onnx.session import Session
 from ranklet.runtime.text.tokenizing import encode, open_tokenizer
 from ranklet.runtime.writing.strangers import files_in
@@ -57,6 +59,21 @@ def check_files(folder: str | Path) -> list[Report]:
                 "is there with the original by --full"
             )
     return reports
+
+
+def compare_outputs(folder: str | Path) -> Iterator[str]:
+    """Yield how the graphs differ from their stored outputs; nothing without onnxruntime.
+
+    Raises:
+        BundleError: see `compare_parity`.
+    """
+    root = Path(folder)
+    if (root / PARITY).is_file():
+        with suppress(MissingPackageError):
+            yield from compare_parity(
+                (root / PARITY).read_bytes(),
+                lambda file: (root / file).read_bytes() if (root / file).is_file() else None,
+            )
 
 
 def verify_hub(folder: str | Path, checkpoint: Checkpoint) -> list[Report]:

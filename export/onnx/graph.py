@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.memory import release
 from ranklet.export.onnx.calibration import Feeds
+from ranklet.export.onnx.rotary import fuse_rotary
 from ranklet.runtime.onnx.session import quiet_telemetry, threads
 from ranklet.training.imported.encoder import read_known_config
 from ranklet.training.one_thread import one_thread_each
@@ -200,9 +201,13 @@ class TorchSession:
 
 def _fuse(target: Path, transformer: Transformer) -> None:
     quiet_telemetry()
+    import onnx
     from onnxruntime.transformers import optimizer
     from onnxruntime.transformers.fusion_options import FusionOptions
 
+    traced = onnx.load(str(target))
+    fuse_rotary(traced)
+    onnx.save(traced, str(target))
     options = FusionOptions("bert")
     options.enable_shape_inference = False  # half of the memory; what is fused wrongly is found
     remarks = logging.getLogger("fusion_skiplayernorm")
@@ -234,7 +239,8 @@ def _fuse(target: Path, transformer: Transformer) -> None:
 def count_fused_operators(model: "ModelProto") -> dict[str, int]:
     """Count the operators that fusion makes in a graph; QAttention is Attention in 8 bits."""
     fused = (
-        "Attention", "QAttention", "BiasGelu", "EmbedLayerNormalization", "SkipLayerNormalization"
+        "Attention", "QAttention", "BiasGelu", "EmbedLayerNormalization", "SkipLayerNormalization",
+        "RotaryEmbedding",
     )  # fmt: skip
     counts = Counter(node.op_type for node in model.graph.node)
     return {name: counts[name] for name in fused if counts[name]}

@@ -96,6 +96,7 @@ def scale_tokens(model: "ModelProto") -> None:
     if not readers:
         return
     low = "tokens_low"
+    gelus = {node.output[0] for node in model.graph.node if node.op_type in GELUS}
     model.graph.initializer.append(numpy_helper.from_array(np.array(GELU_LOW, np.float32), low))
     before: dict[str, list[NodeProto]] = {}
     after: dict[str, list[NodeProto]] = {}
@@ -105,8 +106,13 @@ def scale_tokens(model: "ModelProto") -> None:
         top, largest, scaled, unscaled = (
             f"{name}_{part}" for part in ("top", "largest", "scaled", "unscaled")
         )
+        size, sizes = values, []
+        if values not in gelus:  # a gated one has no least value
+            size = f"{name}_size"
+            sizes = [helper.make_node("Abs", [values], [size], size)]
         before[unscaled] = [
-            helper.make_node("ReduceMax", [values], [top], top, axes=[-1], keepdims=1),
+            *sizes,
+            helper.make_node("ReduceMax", [size], [top], top, axes=[-1], keepdims=1),
             helper.make_node("Max", [top, low], [largest], largest),  # (batch, tokens, 1)
             helper.make_node("Div", [values, largest], [scaled], scaled),
         ]

@@ -39,10 +39,12 @@ from ranklet.export.onnx.graph import (
 from ranklet.export.onnx.openvino_int8 import quantise
 from ranklet.export.onnx.variants import FORMS, WEIGHTS_ONLY, convert
 from ranklet.export.options import EXACT, ExportOptions
+from ranklet.export.proof.parity import Parity
 from ranklet.export.proof.refusal import refusal
 from ranklet.export.proof.vectors import VectorScore
 from ranklet.runtime.onnx.encoder import VARIANTS, variant_files
 from ranklet.runtime.onnx.openvino_session import OpenVINOSession
+from ranklet.runtime.onnx.parity import PARITY
 from ranklet.runtime.onnx.session import Runs, Session
 from ranklet.training.checkpoint import Checkpoint
 
@@ -186,6 +188,10 @@ def export_proven(
         with step(TRACING, STEPS[TRACING]):
             _export_sources(graphs, sources, score, probes, reference, name)
         feeds = [graph.calibration(each.feeds) for graph, each in zip(graphs, torch, strict=True)]
+        parity = Parity(
+            [list(graph.inputs) for graph in graphs], [graph.output for graph in graphs], score,
+            torch, paired=runs is not None and runs > texts,
+        )  # fmt: skip
         target, reports = Path(scratch) / "variant.onnx", []
         for variant in _possible(graphs, name, [v for v in options.variants if v in variants]):
             attempts: list[_Attempt] = []
@@ -216,12 +222,19 @@ def export_proven(
             best = max(attempts, key=_Attempt.quality)
             reports.append(best.report)
             if not best.report.refused:
+                first = variant_files(VARIANTS[variant])[0]
+                places = [f"{job.folder}{graph.folder}{first}" for graph in graphs]
+                base = job.parity.removesuffix(PARITY)
+                opened = [_open(files, name) for files in best.contents]
+                parity.add(variant, opened, [place.removeprefix(base) for place in places])
+                del opened
                 for graph, files in zip(graphs, best.contents, strict=True):
                     for file, content in zip(variant_files(VARIANTS[variant]), files, strict=True):
                         job.writer.data(f"{job.folder}{graph.folder}{file}", job.restored(content))
     if reports and all(report.refused for report in reports):
         reasons = "; ".join(f"{report.variant}: {report.refused}" for report in reports)
         raise ExportError(f"no variant is within its tolerance, so nothing is written ({reasons})")
+    job.writer.data(job.parity, parity.to_json(job.whole))
     return Proof(reference, reports)
 
 

@@ -26,12 +26,12 @@ class VectorScore:
     first: Vectors
 
     def __init__(self, encode: Callable[[Sequence[Runs], Probes], Vectors]) -> None:
-        self._encode = encode
+        self.encode = encode
         self._texts: Probes | None = None
 
     def __call__(self, sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
         """Return the scores, (queries, documents) float32."""
-        queries, documents = made = self._encode(sessions, texts)
+        queries, documents = made = self.encode(sessions, texts)
         if self._texts is None:
             self.first, self._texts = made, texts
         if texts == self._texts:

@@ -21,6 +21,8 @@ from ranklet.runtime.rankers.splade import ENCODER, QUERY_WEIGHTS, SPLADEEncoder
 if TYPE_CHECKING:
     from torch import Tensor
 
+# Queries and documents that prove logits, of which each token has as many as there are terms.
+PROBES = 50, 60
 NO_PRIORITY = np.float32(1e-9)  # of a term that no query has
 
 
@@ -81,7 +83,7 @@ def as_others(job: ExportJob) -> AsOthers:
         vectors = encoders.encode_whole(texts.documents).vectors
         return scores_of(queries, np.arange(settings.vocabulary), vectors)
 
-    return AsOthers(graph, score, job.probes(), "fill-mask")
+    return AsOthers(graph, score, job.probes().nearest(*PROBES), "fill-mask")
 
 
 EXPORTER = Exporter(export, settings=("impacts",), prunes=True, as_others=as_others)

@@ -17,6 +17,7 @@ from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.whole import Whole
+from ranklet.export.proof.parity import parity_texts
 from ranklet.export.vocabulary.tokens import check_same, cut_tokenizer, find_used_tokens
 from ranklet.runtime.ground.errors import InputError
 from ranklet.training.checkpoint import Checkpoint
@@ -149,8 +150,9 @@ def lighten(job: J) -> J:
     """Let a network of many tokens be proven with those of its probes; OpenVINO needs them all."""
     if not exporter(job.checkpoint.kind).cuts or "openvino" in job.options.variants:
         return job
-    probes = job.probes()
-    small, whole = set_aside(job.checkpoint, (*probes.queries, *probes.documents))
+    probes, fixed = job.probes(), parity_texts()
+    texts = (*probes.queries, *probes.documents, *fixed.queries, *fixed.documents)
+    small, whole = set_aside(job.checkpoint, texts)
     return replace(job, checkpoint=small, whole=whole)
 
 

@@ -1,7 +1,7 @@
 """The fields that requests have, as one table from which everything about fields is made.
 
 The table decides which fields each route takes and how a value is checked. OpenAPI, the tools of
-assistants and the table in docs/serving.md are made of it. Options of a search are declared in
+assistants and docs/http-fields.md are made of it. Options of a search are declared in
 runtime/asks.py, and what other servers' clients send in `foreign`.
 """
 

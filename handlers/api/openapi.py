@@ -97,6 +97,7 @@ def describe(limits: Limits, *, keyed: bool) -> Schema:
             "description": "Ranks documents for a query with an exported bundle.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
+        "servers": [{"url": "./"}],  # from this document's address, behind a proxy's prefix, too
         "paths": paths,
         "components": {
             "schemas": schemas,
@@ -195,7 +196,7 @@ def _or_null(field: Field, limits: Limits) -> Schema:
     if field.needed or "type" not in schema:
         return schema
     if field.type is DOCUMENTS:
-        return {"anyOf": [schema, _NULL]}
+        return {"anyOf": [schema, _NULL], "description": field.sentence}
     if "enum" in schema:
         schema["enum"] = [*schema["enum"], None]
     return {**schema, "type": [schema["type"], "null"]}
@@ -213,7 +214,10 @@ def _list(items: Schema) -> Schema:
 
 def _schemas(limits: Limits) -> Schema:
     name, key = {"type": ["string", "null"]}, {"type": ["string", "integer", "null"]}
-    few = _or_null(list_fields(Route.RANK)["k"]._replace(most="explained"), limits)
+    bound = f"at most {limits.explained:,} with explain, highlight, passages or context"
+    k = list_fields(Route.RANK)["k"]
+    k = k._replace(help=f"{k.help}; {bound}")
+    many, few = _or_null(k, limits), _or_null(k._replace(most="explained"), limits)
     span = _object({"begin": _INTEGER, "end": _INTEGER, "value": _NUMBER})
     hit, ranking = schema_of(Hit), schema_of(Ranking, *Ranking.COUNTED)
     hit["properties"] |= {
@@ -249,9 +253,8 @@ def _schemas(limits: Limits) -> Schema:
         "RankRequest": {
             "anyOf": [
                 _request(Route.RANK, limits, k=few),
-                _request(
-                    Route.RANK, limits, explain=_OFF, highlight=_OFF, passages=_NULL, context=_NULL
-                ),
+                _request(Route.RANK, limits, k=many, explain=_OFF, highlight=_OFF,
+                         passages=_NULL, context=_NULL),
             ]
         },
         "ContextRequest": _request(Route.CONTEXT, limits),

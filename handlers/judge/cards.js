@@ -2,10 +2,20 @@
 
 import { best, show } from "./highlight.js";
 
-export const GRADES = [
+const SIGNS = [
   { grade: 1, className: "mark yes", sign: "✓", label: "Relevant" },
   { grade: 0, className: "mark no", sign: "✕", label: "Not relevant" },
 ];
+const DEGREES = [
+  { grade: 3, className: "mark yes", sign: "3", label: "Perfect" },
+  { grade: 2, className: "mark yes", sign: "2", label: "Good" },
+  { grade: 1, className: "mark yes", sign: "1", label: "Somewhat" },
+  { grade: 0, className: "mark no", sign: "0", label: "Not relevant" },
+];
+export const LIMIT = 80; // characters of a value of the metadata
+
+/** Return the buttons of a document: yes and no, or a button per degree. */
+export const grades = (degrees) => (degrees ? DEGREES : SIGNS);
 let cards = 0; // drawn so far, for ids that labels refer to
 
 function make(tag, properties = {}, ...children) {
@@ -17,17 +27,36 @@ function make(tag, properties = {}, ...children) {
 /** Return what a person calls a document. */
 export const nameOf = (hit) => hit.title || hit.id;
 
-/** Show the grade of a card: 1, 0, or undefined if it has no mark. */
-export function showGrade(card, grade) {
-  card.classList.toggle("relevant", grade === 1);
+/** Show the grade of a card, undefined if it has no mark. Without degrees each above 0 is a yes. */
+export function showGrade(card, grade, degrees) {
+  card.classList.toggle("relevant", grade > 0);
   card.classList.toggle("not-relevant", grade === 0);
+  const shown = grade === undefined ? grade : Math.min(grade, degrees ? 3 : 1);
   for (const button of card.querySelectorAll(".mark")) {
-    button.setAttribute("aria-pressed", String(Number(button.dataset.grade) === grade));
+    button.setAttribute("aria-pressed", String(Number(button.dataset.grade) === shown));
   }
 }
 
+/** Return a value of the metadata as people write it, which is text and never markup. */
+function written(value) {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number") return value.toLocaleString("en", { useGrouping: "min2" });
+  const text = Array.isArray(value) ? value.join(", ") : String(value);
+  return text.length > LIMIT ? `${text.slice(0, LIMIT)}…` : text;
+}
+
+function facts(metadata = {}) {
+  const list = make("dl", { className: "facts" });
+  for (const [name, value] of Object.entries(metadata)) {
+    if (value === null || value === "") continue;
+    const term = make("dt", { textContent: name.replaceAll("_", " ") });
+    list.append(make("div", {}, term, make("dd", { textContent: written(value), dir: "auto" })));
+  }
+  return list.childElementCount ? list : "";
+}
+
 /** Return a document as a list item; `mark(id, grade)` is called when a button is pressed. */
-export function card(hit, place, largest, grade, mark) {
+export function card(hit, place, largest, grade, mark, degrees) {
   const spans = hit.highlights ?? { title: [], text: [] };
   const title = make("h2", { id: `title-${++cards}`, dir: "auto" });
   const characters = Array.from(nameOf(hit));
@@ -39,12 +68,13 @@ export function card(hit, place, largest, grade, mark) {
     make("span", { className: "place", textContent: place, ariaHidden: "true" }),
     title,
     hit.title ? make("p", { className: "id", textContent: hit.id }) : "",
+    facts(hit.metadata),
     text,
   );
   item.dataset.document = hit.id;
   item.setAttribute("aria-labelledby", title.id);
   const actions = make("div", { className: "actions" });
-  for (const { grade: value, className, sign, label } of GRADES) {
+  for (const { grade: value, className, sign, label } of grades(degrees)) {
     const drawn = make("span", { className: "sign", textContent: sign, ariaHidden: "true" });
     const button = make("button", { type: "button", className }, drawn, label);
     button.dataset.grade = value;
@@ -54,7 +84,7 @@ export function card(hit, place, largest, grade, mark) {
   }
   fillText(text, hit.text, spans.text, largest, actions, title.id);
   item.append(actions);
-  showGrade(item, grade);
+  showGrade(item, grade, degrees);
   return item;
 }
 
@@ -81,9 +111,9 @@ function fillText(element, text, spans, largest, actions, titleId) {
 
 /** Return a query of the overview as a list item with a button. */
 export function queryRow(query, current, go) {
-  const grades = Object.values(query.marks);
-  const relevant = grades.filter((grade) => grade === 1).length;
-  const count = grades.length ? `${relevant} relevant of ${grades.length} marked` : "no marks";
+  const marks = Object.values(query.marks);
+  const relevant = marks.filter((grade) => grade > 0).length;
+  const count = marks.length ? `${relevant} relevant of ${marks.length} marked` : "no marks";
   const button = make(
     "button",
     { type: "button" },

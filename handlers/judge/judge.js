@@ -1,10 +1,11 @@
 // The page's behaviour: show one query after the other, and save every mark at once.
 
-import { GRADES, card, nameOf, queryRow, showGrade } from "./cards.js";
+import { card, grades as choices, nameOf, queryRow, showGrade } from "./cards.js";
 
 const $ = (id) => document.getElementById(id);
 const STEP = 10; // documents that are shown at first, and that "More documents" adds
 const MOST = 100;
+const DEGREES = "ranklet-judge-degrees"; // whether relevance has degrees, kept by the browser
 let queries = []; // {id, text, marks: {document: grade}}
 let current = 0; // place in `queries`
 let shown = STEP;
@@ -43,7 +44,17 @@ function showProgress() {
   const rows = queries.map((each, at) => queryRow(each, at === current, () => go(at)));
   $("queries").replaceChildren(...rows);
   $("rest").disabled = !unmarked().length;
+  $("rest").textContent = restOf(query());
 }
+
+const isRelevant = (grade) => grade > 0;
+
+/** Return what is said of all documents without a mark. */
+function restOf({ marks }) {
+  return Object.values(marks).some(isRelevant) ? "The others are not relevant" : "None of these is relevant";
+}
+
+const degrees = () => $("degrees").checked;
 
 const unmarked = () =>
   cards()
@@ -96,7 +107,7 @@ function draw(hits, others) {
   // Long texts are not all highlighted.
   const values = hits.flatMap(({ highlights: spans }) => (spans ? [...spans.title, ...spans.text] : []));
   const largest = Math.max(0, ...values.map((span) => span.value));
-  const drawn = (hit, place) => card(hit, place, largest, query().marks[hit.id], mark);
+  const drawn = (hit, place) => card(hit, place, largest, query().marks[hit.id], mark, degrees());
   $("results").replaceChildren(...hits.map((hit, at) => drawn(hit, at + 1)));
   $("others-list").replaceChildren(...others.map((hit) => drawn(hit, "")));
   $("others").hidden = !others.length;
@@ -104,9 +115,11 @@ function draw(hits, others) {
   $("more").hidden = hits.length < shown || shown >= MOST;
 }
 
-/** Mark a document, or remove the mark if it has this grade already. */
+/** Mark a document, or remove the mark if it has this grade already; without degrees, if it is a yes. */
 function mark(id, grade) {
-  save({ [id]: query().marks[id] === grade ? null : grade });
+  const had = query().marks[id];
+  const same = had === grade || (!degrees() && had > 0 && grade > 0);
+  save({ [id]: same ? null : grade });
 }
 
 /** Save grades of the current query, show them once they are saved, and say so. With `keep` no mark is changed. */
@@ -121,7 +134,7 @@ function save(grades, keep = false) {
     }
     if (marked !== query()) return;
     for (const each of document.querySelectorAll(".hit")) {
-      showGrade(each, marked.marks[each.dataset.document]);
+      showGrade(each, marked.marks[each.dataset.document], degrees());
     }
     showProgress();
   });
@@ -131,11 +144,11 @@ function saved(grades) {
   const [id, ...more] = Object.keys(grades);
   const grade = query().marks[id] ?? null;
   const values = Object.values(query().marks);
-  const relevant = values.filter((value) => value === 1).length;
+  const relevant = values.filter(isRelevant).length;
   const total = `This query has ${relevant} relevant and ${values.length - relevant} not relevant.`;
-  if (more.length) return `Saved: the others are not relevant. ${total}`;
+  if (more.length) return `Saved. ${restOf(query())}. ${total}`;
   const item = document.querySelector(`.hit[data-document="${CSS.escape(id)}"] h2`);
-  const what = grade === null ? "has no mark" : `is ${GRADES.find((each) => each.grade === grade).label.toLowerCase()}`;
+  const what = grade === null ? "has no mark" : `is ${choices(degrees()).find((each) => each.grade === Math.min(grade, degrees() ? 3 : 1)).label.toLowerCase()}`;
   return `Saved: “${nameOf({ title: item?.textContent, id })}” ${what}. ${total}`;
 }
 
@@ -152,6 +165,13 @@ function move(by) {
   list[to]?.scrollIntoView({ block: "nearest" });
 }
 
+/** Show which keys mark, which differ with degrees. */
+function showKeys() {
+  for (const each of document.querySelectorAll("[data-degrees]")) {
+    each.hidden = (each.dataset.degrees === "1") !== degrees();
+  }
+}
+
 const KEYS = {
   n: () => go(current + 1),
   p: () => go(current - 1),
@@ -160,6 +180,8 @@ const KEYS = {
   r: () => markFocused(1),
   x: () => markFocused(0),
   u: () => markFocused(null),
+  e: () => rest(),
+  g: () => $("degrees").click(),
   "/": () => $("words").select(),
 };
 
@@ -175,8 +197,11 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") $("query").focus();
     return;
   }
-  const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code);
-  if (digit) {
+  const digit = /^(?:Digit|Numpad)([0-9])$/.exec(event.code);
+  if (digit && degrees()) {
+    if (digit[1] > 3) return;
+    markFocused(Number(digit[1]));
+  } else if (digit && digit[1] > 0) {
     const item = cards()[Number(digit[1]) - 1];
     if (item) mark(item.dataset.document, event.shiftKey ? 0 : 1);
   } else if (KEYS[event.key]) {
@@ -204,12 +229,20 @@ $("more").addEventListener("click", async () => {
   cards()[before]?.focus();
 });
 $("rest").addEventListener("click", rest);
+$("degrees").addEventListener("change", () => {
+  localStorage.setItem(DEGREES, degrees() ? "1" : "");
+  showKeys();
+  search();
+});
 $("previous").addEventListener("click", () => go(current - 1));
 for (const id of ["next", "onward"]) $(id).addEventListener("click", () => go(current + 1));
 
 try {
   const state = await call("state");
   queries = state.queries;
+  const some = queries.some(({ marks }) => Object.values(marks).some((grade) => grade > 1));
+  $("degrees").checked = some || Boolean(localStorage.getItem(DEGREES));
+  showKeys();
   $("about").textContent = `${state.documents.toLocaleString("en")} documents of ${state.bundle}`;
   $("saved").textContent = `Marks are saved in ${state.folder} as the split ${state.split}. When you are done, press Ctrl-C in the terminal.`;
   const asked = queries.findIndex((each) => location.hash === `#${encodeURIComponent(each.id)}`);

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from ranklet.handlers.api.answers import rank
+from ranklet.handlers.api.answers import document, rank
 from ranklet.handlers.api.errors import RequestError, error_body, failure
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.reading import check_characters, parse
@@ -143,7 +143,7 @@ class JudgeService:
         return {"hits": hits, "marks": _signs(marks), "others": others, "ignored": ignored}
 
     def _mark(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Save marks, `{"query": id, "grades": {document: 1, 0 or null}}`.
+        """Save marks, `{"query": id, "grades": {document: 0 to 3, or null}}`.
 
         With `"keep": true` documents that have a mark keep it, whoever made it since the page saw.
         """
@@ -154,20 +154,20 @@ class JudgeService:
             raise RequestError(422, "'grades' must be an object, such as {\"d1\": 1}")
         for name, grade in grades.items():
             self._documents.number(name)  # so that no unknown document is judged
-            if grade is not None and (type(grade) is not int or grade not in (0, 1)):
-                raise RequestError(422, "a grade must be 1, 0 or null")
+            if grade is not None and type(grade) is not int:
+                raise RequestError(422, "a grade must be 0, 1, 2, 3 or null")
         with waiting_at_most(LIMITS.seconds):
             self._store.mark(query, grades, keep=body.get("keep") is True)
         return {"marks": _signs(self._store.grades().get(query, {}))}
 
-    def _named(self, name: str) -> dict[str, str]:
-        _, title, text = self._documents.record(self._documents.number(name))
-        return {"id": name, "title": title, "text": text[:300]}
+    def _named(self, name: str) -> dict[str, Any]:
+        found = document(self._bundle, name)
+        return {**found, "text": found["text"][:300]}
 
 
 def _signs(grades: Mapping[str, int]) -> dict[str, int]:
-    """Return grades as the page shows them: 1 for relevant, of whatever degree, and 0 for not."""
-    return {name: int(grade > 0) for name, grade in grades.items()}
+    """Return grades as the page shows them: 0 for not relevant, and more for relevant."""
+    return {name: max(grade, 0) for name, grade in grades.items()}
 
 
 def run(service: JudgeService, listening: socket.socket) -> None:

@@ -48,7 +48,7 @@ def api_page(described: JSON) -> str:
 def _section(anchor: str, named: tuple[str, JSON], described: JSON) -> Markup:
     """Return an operation: what it does, its fields, an example, its answers."""
     name, operation = named
-    rows = list(_rows(operation, described))
+    rows = list(list_rows(operation, described))
     return element(
         "section",
         element("h2", element("code", name), id=anchor),
@@ -65,7 +65,7 @@ def _section(anchor: str, named: tuple[str, JSON], described: JSON) -> Markup:
     )
 
 
-def _rows(operation: JSON, described: JSON) -> Iterator[tuple[str, ...]]:
+def list_rows(operation: JSON, described: JSON) -> Iterator[tuple[str, ...]]:
     """Yield name, value, default and meaning of each field that has an effect."""
     for each in operation.get("parameters", ()):
         schema = each.get("schema") or each["content"]["application/json"]["schema"]
@@ -73,19 +73,19 @@ def _rows(operation: JSON, described: JSON) -> Iterator[tuple[str, ...]]:
     body = operation.get("requestBody")
     if not body:
         return
-    schema = _found(body["content"]["application/json"]["schema"], described)
-    for name, field in schema["properties"].items():
-        if "enum" not in field or field["enum"][0] is not None:
-            yield _row(name, field, name in schema["required"])
-
-
-def _found(schema: JSON, described: JSON) -> JSON:
-    """Return the schema of an object that another refers to; of several, the first."""
+    schema = body["content"]["application/json"]["schema"]
     if "$ref" in schema:
-        return _found(
-            described["components"]["schemas"][schema["$ref"].rpartition("/")[2]], described
-        )
-    return _found(schema["anyOf"][0], described) if "anyOf" in schema else schema
+        schema = described["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    forms = schema.get("anyOf", [schema])
+    for name in forms[0]["properties"]:
+        # A form that allows less, or nothing, has another field in exchange.
+        field = max((form["properties"][name] for form in forms), key=_breadth)
+        if "enum" not in field or field["enum"][0] is not None:
+            yield _row(name, field, all(name in form["required"] for form in forms))
+
+
+def _breadth(schema: JSON) -> tuple[bool, float]:
+    return schema.get("type") != "null", schema.get("maximum", 0)
 
 
 def _row(name: str, schema: JSON, needed: bool) -> tuple[str, ...]:

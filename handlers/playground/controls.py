@@ -6,72 +6,78 @@ from typing import Any
 from urllib.parse import quote
 
 from ranklet.handlers.playground.form import Form
+from ranklet.handlers.playground.look import View
+from ranklet.handlers.playground.words import Words
 from ranklet.runtime.answers.html import Markup, element, join
 from ranklet.runtime.bundles import manifest
 
 SIZES = (10, 25, 50)  # hits of a page
+_FOLDED = ("typos", "syntax", "k", "pipeline", "boost", "diversity", "unique")
 RECENT = {"half_life": "1y", "weight": 0.3}
 MOST_ORDERS = 12
 DATES = (manifest.DATE, manifest.DATETIME)
-_ORDERS = {  # how people call what a field is sorted by, down and up
-    manifest.NUMBER: ("{}, most first", "{}, least first"),
-    manifest.DATE: ("{}, newest first", "{}, oldest first"),
-    manifest.DATETIME: ("{}, newest first", "{}, oldest first"),
-    manifest.STRING: ("", "{}, A to Z"),
+_ORDERS = {  # how people call what a field is sorted by, up and down
+    manifest.NUMBER: ("least_first", "most_first"),
+    manifest.DATE: ("oldest", "newest"),
+    manifest.DATETIME: ("oldest", "newest"),
+    manifest.STRING: ("a_to_z", ""),
 }
 
 
-def options(form: Form, about: Mapping[str, Any], *, counts: bool) -> Markup:
+def options(form: Form, about: Mapping[str, Any], view: View, *, counts: bool) -> Markup:
     """Return what stands below the query.
 
     Args:
         form: what was chosen.
         about: the answer of GET /info.
+        view: how the page is drawn.
         counts: whether hits can be sorted.
     """
-    always = [
-        check_box("typos", "on", "Allow typos", checked=form["typos"] == "on"),
-        check_box("syntax", "on", "“Phrases”, −words, begin*", checked=form["syntax"] == "on"),
-    ]
-    orders = list(_orders(about["metadata"]))[:MOST_ORDERS] if counts else []
+    words, always = view.words, list[Markup]()
+    orders = list(_orders(about["metadata"], view))[:MOST_ORDERS] if counts else []
     if orders:
-        always.append(choice("Sort", "sort", [("", "best first"), *orders], form["sort"]))
-    more = list(_more(form, about, counts=counts))
-    is_used = any(form[name] for name in ("k", "pipeline", "boost", "diversity", "unique"))
-    return join(
-        *always, element("details", element("summary", "More"), element("div", *more), open=is_used)
-    )
+        best = "", words("best")
+        always.append(choice(words("sort"), "sort", [best, *orders], form["sort"]))
+    if form["details"]:
+        always.append(field(type="hidden", name="details", value=form["details"]))
+    if view.plain:
+        return join(*always)
+    more = list(_more(form, about, words, counts=counts))
+    is_used = any(form[name] for name in _FOLDED)
+    summary = element("summary", words("options"))
+    return join(*always, element("details", summary, element("div", *more), open=is_used))
 
 
-def _more(form: Form, about: Mapping[str, Any], *, counts: bool) -> Iterator[Markup]:
+def _more(form: Form, about: Mapping[str, Any], words: Words, *, counts: bool) -> Iterator[Markup]:
     """Yield the choices that few need."""
+    yield check_box("typos", "off", words("exact"), checked=form["typos"] == "off")
+    yield check_box("syntax", "on", words("syntax"), checked=form["syntax"] == "on")
     most = about["limits"]["k"]
     first, *others = [str(size) for size in SIZES if size <= most] or [str(most)]
-    yield choice("Hits per page", "k", [("", first), *zip(others, others, strict=True)], form["k"])
+    yield choice(
+        words("per_page"), "k", [("", first), *zip(others, others, strict=True)], form["k"]
+    )
     names = [each for each in about["pipelines"] if each != about["default_pipeline"]]
     if names:
         default = ("", about["default_pipeline"])
         pipelines = [default, *zip(names, names, strict=True)]
-        yield choice("Pipeline", "pipeline", pipelines, form["pipeline"])
+        yield choice(words("pipeline"), "pipeline", pipelines, form["pipeline"])
     dates = [name for name, type_ in about["metadata"].items() if type_ in DATES]
     if dates and counts:
-        boosts = [(json.dumps({name: RECENT}), f"recent {name}") for name in dates]
-        yield choice("Prefer", "boost", [("", "nothing"), *boosts], form["boost"])
+        boosts = [(json.dumps({name: RECENT}), words("recent", field=name)) for name in dates]
+        yield choice(words("prefer"), "boost", [("", words("nothing")), *boosts], form["boost"])
     if counts:
-        variety = [("", "as it is"), ("0.3", "some"), ("0.6", "much")]
-        yield choice("Variety", "diversity", variety, form["diversity"])
-        yield check_box("unique", "on", "Fold near duplicates", checked=form["unique"] == "on")
+        variety = [("", words("as_is")), ("0.3", words("some")), ("0.6", words("much"))]
+        yield choice(words("variety"), "diversity", variety, form["diversity"])
+        yield check_box("unique", "on", words("fold"), checked=form["unique"] == "on")
 
 
-def _orders(types: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _orders(types: Mapping[str, str], view: View) -> Iterator[tuple[str, str]]:
     """Yield the orders of hits, with what is shown for each."""
-    for name, type_ in types.items():
-        down, up = _ORDERS.get(type_, ("", ""))
-        shown = name.replace("_", " ")
-        if down:
-            yield f"-{name}", down.format(shown)
-        if up:
-            yield name, up.format(shown)
+    for name in view.look.fields(types):
+        for sign, order in zip(("", "-"), _ORDERS.get(types[name], ()), strict=False):
+            if order:
+                yield f"{sign}{name}", view.words(order, field=name.replace("_", " "))
 
 
 def check_box(name: str, value: str, label: str, *more: str, checked: bool) -> Markup:

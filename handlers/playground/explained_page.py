@@ -17,8 +17,8 @@ FOLDER = Path(__file__).parent
 LARGEST = 1 << 30  # bytes; a file may be larger than the answer of a server
 
 
-def explained_page(bundle: Bundle, query: str, hits: Sequence[Hit], pipeline: str) -> str:
-    """Return an HTML page that explains hits of one query; `pipeline` is a description.
+def explained_page(bundle: Bundle, query: str, hits: Sequence[Hit]) -> str:
+    """Return an HTML page that explains hits of one query.
 
     Raises:
         BundleError: the bundle is damaged.
@@ -29,7 +29,6 @@ def explained_page(bundle: Bundle, query: str, hits: Sequence[Hit], pipeline: st
     html = Template(package_text(FOLDER / "explained.html")).substitute(
         generator=GENERATOR,
         title=escape(query),
-        pipeline=escape(pipeline),
         status="" if hits else "No hits for this query.",
         style=package_text(FOLDER / "style.css"),
         hits=cards(shown, bundle.metadata, opened=("why",)),

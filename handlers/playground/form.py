@@ -12,7 +12,16 @@ from ranklet.runtime.bundles import manifest
 
 MOST = 1_000  # fields of a form
 IS, FROM, TO = "is.", "from.", "to."  # before the name of a field of the metadata
-OWN = ("q", "page", "why", "text", "texts")  # those that are none of the request's
+OWN = (
+    "q",
+    "page",
+    "why",
+    "text",
+    "texts",
+    "more",
+    "live",
+    "details",
+)  # those that are none of the request's
 _FLAGS = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
 
 
@@ -27,6 +36,9 @@ class Form:
     - `from.NAME`, `to.NAME`: the range of a field of the metadata
     - `why`, `text`: the number of a hit whose explanation, or whole text, is open
     - `texts`: own texts to rank, one per line
+    - `more`: fields of the metadata of which more values are listed
+    - `live`: the query is still being typed
+    - `details`: show scores and explanations on a plain page
 
     Attributes:
         pairs: names and values that are not blank, in order.
@@ -69,7 +81,16 @@ class Form:
     @property
     def is_filtered(self) -> bool:
         """Whether it has a filter by metadata."""
-        return any(_is_filter(name) for name, _ in self.pairs)
+        return bool(self.filters)
+
+    @property
+    def filters(self) -> list[tuple[str, str]]:
+        """The names and values that are filters by metadata."""
+        return [pair for pair in self.pairs if _is_filter(pair[0])]
+
+    def without(self, dropped: tuple[str, str]) -> "Form":
+        """Return it without a name and value, and with no hit open."""
+        return Form(pair for pair in self.pairs if pair != dropped).with_()
 
     def unfiltered(self) -> "Form":
         """Return it without all filters."""
@@ -77,7 +98,7 @@ class Form:
 
     def with_(self, **values: str) -> "Form":
         """Return it with other values of some fields, and with no hit open; "" leaves one out."""
-        dropped = {"page", "why", "text", *values}
+        dropped = {"page", "why", "text", "live", *values}
         kept = [pair for pair in self.pairs if pair[0] not in dropped]
         return Form([*kept, *values.items()])
 
@@ -121,8 +142,8 @@ class Form:
         condition: dict[str, Any] = {}
         for operator, prefix in ((">=", FROM), ("<=", TO)):
             if value := self[prefix + name]:
-                condition[operator] = _operand(value, types[name])
-        if values := [_operand(value, types[name]) for value in self.all(IS + name)]:
+                condition[operator] = operand(value, types[name])
+        if values := [operand(value, types[name]) for value in self.all(IS + name)]:
             condition["has any" if types[name] == manifest.LIST else "in"] = values
         return condition
 
@@ -137,7 +158,8 @@ def _is_filter(name: str) -> bool:
     return name == "where" or bool(_of_metadata(name))
 
 
-def _operand(value: str, type_: str) -> Any:
+def operand(value: str, type_: str) -> Any:
+    """Return a value of a filter as its type has it, or the text, which is then refused."""
     if type_ == manifest.NUMBER:
         return _number(value)
     return _FLAGS.get(value, value) if type_ == manifest.FLAG else value

@@ -1,21 +1,31 @@
 """Find what the form of the search page asks for, by POST /rank."""
 
+import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 from ranklet.handlers.api.answers import Answer, rank
 from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.playground.controls import SIZES
-from ranklet.handlers.playground.form import IS, Form
+from ranklet.handlers.playground.form import FROM, IS, TO, Form
+from ranklet.handlers.playground.look import Look
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles import manifest
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.hits import Timing
 
 EXPLAINED = {"explain": True, "highlight": True}
-VALUES = {"top": 8}  # of a field, most frequent first
+SHOWN = 8  # values of a field at first
+VALUES = {"top": 50}  # that more can be, most frequent first
+RANGES = 4  # fields whose least and most are found
+ORDERED = (manifest.NUMBER, manifest.DATE, manifest.DATETIME)
 COUNTED = (manifest.STRING, manifest.LIST, manifest.FLAG)
+
+
+# Words whose last one may go on; signs of the syntax would be read as such.
+_BEGUN = re.compile(r"(?:[^\W_]+ +)*[^\W_]{2,}")
 
 
 class Found(NamedTuple):
@@ -30,7 +40,7 @@ class Found(NamedTuple):
         answer: the other fields of the answer.
         timings: milliseconds per stage.
         unfiltered: how many documents match without filters, if none does with them.
-        allows_typos: whether typos may be allowed and are not.
+        ranges: the least and the most of fields of the metadata.
     """
 
     form: Form
@@ -41,7 +51,7 @@ class Found(NamedTuple):
     answer: Mapping[str, Any]
     timings: tuple[Timing, ...]
     unfiltered: int = 0
-    allows_typos: bool = False
+    ranges: Mapping[str, tuple[Any, Any]] = MappingProxyType({})
 
     @property
     def is_own(self) -> bool:
@@ -49,26 +59,35 @@ class Found(NamedTuple):
         return bool(self.form["texts"])
 
 
-def find(bundle: Bundle, form: Form, limits: Limits, budget_ms: float) -> Found:
+def find(bundle: Bundle, form: Form, limits: Limits, budget_ms: float, look: Look) -> Found:
     """Rank for a form, and explain only the hit that is open; of own texts, all.
 
     Raises:
         RankletError: as POST /rank.
     """
-    asking = _Asking(bundle, limits, Deadline(budget_ms))
     request = {"k": min(SIZES[0], limits.k), "marks": True, **form.request(bundle.metadata)}
     page, size = form.number("page", 1), request["k"]
     offset = (page - 1) * size if isinstance(size, int) else 0
     own = "documents" in request
-    counted = [] if own or not bundle.countable else _counted(bundle.metadata, limits)
+    countable = bundle.countable and not own
+    counted = _counted(bundle.metadata, look, limits) if countable else []
     asked = {**request, "offset": offset}
     if own:
         asked |= EXPLAINED
     elif isinstance(size, int) and 0 < size < limits.k - offset:
         asked["k"] = size + 1  # one more says that there is a next page
-    if bundle.countable and not own:
+    if countable:
         asked = {"facets": dict.fromkeys(counted, VALUES), **asked}
+    looked_up = countable and bool(form["q"])
+    typos = looked_up and bundle.restriction is None and not form["typos"]
+    also = {"typos": True} if typos else {}
+    begun = looked_up and form["live"] and not form["syntax"] and _BEGUN.fullmatch(form["q"])
+    live = {**also, "query": f"{form['q']}*", "syntax": True} if begun else also
+    asking = _Asking(bundle, limits, Deadline(budget_ms), live)
     answer = asking.rank(asked)
+    if begun and not cast(dict[str, Any], answer.body)["hits"]:
+        asking = asking._replace(also=also)
+        answer = asking.rank(asked)
     body = cast(dict[str, Any], answer.body)
     hits, is_last = body["hits"][:size], len(body["hits"]) <= size
     number = form.number("why" if form["why"] else "text", limits.k + 1)
@@ -77,21 +96,23 @@ def find(bundle: Bundle, form: Form, limits: Limits, budget_ms: float) -> Found:
     for name in counted:
         if form.all(IS + name):
             body["facets"][name] = asking.others(form.with_(**{IS + name: ""}), name)
-    missing = not hits and bundle.countable and form.is_filtered
+    missing = not hits and countable and form.is_filtered
     others = asking.total(form.unfiltered()) if missing else 0
-    typos = not (hits or own or form["typos"] or bundle.restriction)
-    return Found(form, asked, hits, offset + 1, is_last, body, answer.timings, others, typos)
+    ranges = asking.ranges(form, look) if hits and countable else {}
+    sent = {**asked, **asking.also}
+    return Found(form, sent, hits, offset + 1, is_last, body, answer.timings, others, ranges)
 
 
 class _Asking(NamedTuple):
-    """Asks POST /rank while there is time."""
+    """Asks POST /rank while there is time, `also` for what the form does not have."""
 
     bundle: Bundle
     limits: Limits
     deadline: Deadline
+    also: Mapping[str, Any]
 
     def rank(self, request: Mapping[str, Any]) -> Answer:
-        return rank(self.bundle, request, self.limits, self.deadline.left_ms())
+        return rank(self.bundle, {**request, **self.also}, self.limits, self.deadline.left_ms())
 
     def body(self, request: Mapping[str, Any]) -> dict[str, Any]:
         return cast(dict[str, Any], self.rank(request).body)
@@ -107,6 +128,20 @@ class _Asking(NamedTuple):
                 return cast(Mapping[str, Any], hit)
         raise RequestError(503, "the documents have changed meanwhile; search again")
 
+    def ranges(self, form: Form, look: Look) -> dict[str, tuple[Any, Any]]:
+        """Return the least and the most of fields as if none of these were filtered by."""
+        types, found = self.bundle.metadata, dict[str, tuple[Any, Any]]()
+        names = [name for name in look.fields(types) if types[name] in ORDERED]
+        for name in names[:RANGES]:
+            open_ended = form.with_(**{FROM + name: "", TO + name: ""}).request(types)
+            ends = []
+            for sign in ("", "-"):
+                hits = self.body({**open_ended, "k": 1, "sort": [f"{sign}{name}"]})["hits"]
+                ends += [hit["metadata"].get(name) for hit in hits]
+            if len(ends) == len("<>") and None not in ends:
+                found[name] = ends[0], ends[1]
+        return found
+
     def others(self, form: Form, name: str) -> list[Any]:
         """Return the counts of a field's values as if none of them were chosen."""
         request = {**form.request(self.bundle.metadata), "k": 0, "facets": {name: VALUES}}
@@ -118,6 +153,6 @@ class _Asking(NamedTuple):
         return int(self.body(request)["total"])
 
 
-def _counted(types: Mapping[str, str], limits: Limits) -> list[str]:
+def _counted(types: Mapping[str, str], look: Look, limits: Limits) -> list[str]:
     """Return the fields whose values are counted."""
-    return [name for name, type_ in types.items() if type_ in COUNTED][: limits.facets]
+    return [name for name in look.fields(types) if types[name] in COUNTED][: limits.facets]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from ranklet.handlers.playground.words import ENGLISH, Words
 from ranklet.runtime.answers.display import strongest
 from ranklet.runtime.answers.highlight import Span
 from ranklet.runtime.answers.html import Markup, element, join
@@ -20,7 +21,7 @@ def read_spans(places: Sequence[Mapping[str, Any]]) -> list[Span]:
     return [Span(each["begin"], each["end"], each["value"]) for each in places]
 
 
-def marked(text: str, spans: Sequence[Span], largest: float) -> Markup:
+def marked(text: str, spans: Sequence[Span], largest: float, words: Words = ENGLISH) -> Markup:
     """Return a text with marks, each as strong as its share of the largest.
 
     >>> marked("a < b", [Span(0, 1, 0.5)], 0.5)
@@ -34,12 +35,14 @@ def marked(text: str, spans: Sequence[Span], largest: float) -> Markup:
             children.append(piece)
         elif piece:
             strength = f"m{max(1, round(share * STEPS))}{' went-on' if goes_on else ''}"
-            children.append(element("mark", piece, class_=strength, title=f"adds {value:.4f}"))
+            children.append(
+                element("mark", piece, class_=strength, title=words("adds", value=f"{value:.4f}"))
+            )
         goes_on = share >= LEAST
     return join(*children)
 
 
-def best_part(text: str, spans: Sequence[Span], largest: float) -> Markup:
+def best_part(text: str, spans: Sequence[Span], largest: float, words: Words = ENGLISH) -> Markup:
     """Return the part of a text with the most different marks, with its marks."""
     begin, end = window(text, strongest(spans), SHOWN)
     inside = [
@@ -48,7 +51,7 @@ def best_part(text: str, spans: Sequence[Span], largest: float) -> Markup:
         if each.begin < end and each.end > begin
     ]
     more = "… " if begin else "", " …" if end < len(text) else ""
-    return join(more[0], marked(text[begin:end], inside, largest), more[1])
+    return join(more[0], marked(text[begin:end], inside, largest, words), more[1])
 
 
 def _pieces(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, float]]:

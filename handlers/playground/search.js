@@ -8,8 +8,10 @@ if (localStorage.getItem("theme")) root.dataset.theme = localStorage.getItem("th
 
 const $ = (id) => document.getElementById(id);
 const KEY = "ranklet-api-key";
-const PARTS = ["about", "options", "examples", "status", "filters", "results", "pages", "how"];
-let latest = 0; // the number of the last request; answers to earlier ones are dropped
+const PARTS = ["about", "options", "examples", "status", "chips", "filters", "results", "pages", "how"];
+const PAUSE = 120; // milliseconds without a key before hits are asked for
+const said = (name) => document.body.dataset[name]; // in the page's language
+let running = new AbortController(); // of the last request; those before it are cancelled
 
 function say(text) {
   const error = document.createElement("span");
@@ -26,9 +28,10 @@ async function call(address, options = {}) {
   const unknown = response.status === 401 || (response.status === 403 && address === "documents");
   if (unknown && !address.startsWith("complete")) {
     $("key").hidden = false;
-    $("key-field").focus();
+    $("key-field").select();
   } else if (response.ok && $("key-field").value) {
     sessionStorage.setItem(KEY, $("key-field").value);
+    $("key-field").value = "";
     $("key").hidden = true;
   }
   return response;
@@ -36,35 +39,39 @@ async function call(address, options = {}) {
 
 /** Return a page of the server; null if another one was asked for meanwhile, or there is none. */
 async function load(address, options) {
-  const number = ++latest;
+  running.abort();
+  const { signal } = (running = new AbortController());
   $("form").setAttribute("aria-busy", "true");
   try {
-    const response = await call(address, options);
+    const response = await call(address, { ...options, signal });
     const text = await response.text();
-    if (number !== latest) return null;
+    if (signal.aborted) return null;
     if (response.headers.get("content-type").startsWith("text/html")) {
       return new DOMParser().parseFromString(text, "text/html");
     }
     say(JSON.parse(text).error);
   } catch {
-    if (number === latest) say("The server cannot be reached.");
+    if (!signal.aborted) say(said("unreachable"));
   } finally {
-    if (number === latest) $("form").removeAttribute("aria-busy");
+    if (!signal.aborted) $("form").removeAttribute("aria-busy");
   }
   return null;
 }
 
-/** Show a page of the server in place of this one, without its address if it was posted. */
-async function show(address, options, remembered = true) {
+/**
+ * Show a page of the server in place of this one, without its address if it was posted. It is a new
+ * step of the history unless it replaces the last one, as while a query is typed.
+ */
+async function show(address, options, step = "pushState") {
   const page = await load(address, options);
   if (!page) return;
   const focused = document.activeElement?.id;
   for (const id of PARTS) $(id).replaceChildren(...page.getElementById(id).childNodes);
-  $("add").hidden = page.getElementById("add").hidden;
+  for (const id of ["add", "own", "key"]) $(id).hidden = page.getElementById(id).hidden;
   if (focused) $(focused)?.focus();
-  document.body.className = page.body.className;
+  root.lang = page.documentElement.lang;
   document.title = page.title;
-  if (remembered) history.pushState(null, "", options?.body ? "./" : address);
+  if (step) history[step](null, "", options?.body ? "./" : address.replace("&live=1", ""));
 }
 
 /** Return what the form asks for, without blank fields. */
@@ -74,11 +81,28 @@ function asked() {
 }
 
 function search() {
+  clearTimeout(pause);
   offer([]);
-  if (!$("query").value.trim()) return;
   const fields = asked();
   if (fields.has("texts")) show("./", { method: "POST", body: fields });
-  else show(`./?${fields}`);
+  else show(`./?${fields}`, {}, typing ? "replaceState" : "pushState");
+  typing = false;
+}
+
+let pause; // until hits are asked for
+let typing = false; // whether the last step of the history is a query that is being typed
+
+/** Show hits for what has been typed so far; all that is typed is one step of the history. */
+function searchSoon(event) {
+  clearTimeout(pause);
+  if (event.isComposing) return; // letters that are not yet words
+  pause = setTimeout(() => {
+    const fields = asked();
+    if (fields.has("texts")) return;
+    if (fields.has("q")) fields.set("live", "1");
+    show(`./?${fields}`, {}, typing ? "replaceState" : "pushState");
+    typing = true;
+  }, PAUSE);
 }
 
 /** Show a hit alone in place of its card, with what the link opens. */
@@ -100,7 +124,7 @@ async function open(link) {
 async function add() {
   const text = $("add-text").value;
   if (!text.trim()) {
-    say("Write a text to add.");
+    say(said("blank"));
     return;
   }
   const id = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
@@ -114,10 +138,10 @@ async function add() {
       return;
     }
     $("add-title").value = $("add-text").value = "";
-    $("status").textContent =
-      `Added as ${id}; there are ${answer.documents.toLocaleString("en")} documents now.`;
+    const count = answer.documents.toLocaleString(root.lang);
+    $("status").textContent = `${said("added")} ${id} (${count})`;
   } catch {
-    say("The server cannot be reached.");
+    say(said("unreachable"));
   }
 }
 
@@ -207,6 +231,12 @@ document.addEventListener("DOMContentLoaded", () => {
   $("query").setAttribute("aria-autocomplete", "list");
   $("query").setAttribute("aria-expanded", "false");
   $("query").addEventListener("input", complete);
+  $("query").addEventListener("input", searchSoon);
+  $("query").addEventListener("compositionend", searchSoon);
+  $("key").addEventListener("submit", (event) => {
+    event.preventDefault();
+    show(location.href, {}, "");
+  });
   $("query").addEventListener("blur", () => offer([]));
   $("completions").addEventListener("pointerdown", (event) => {
     event.preventDefault(); // the query keeps the focus
@@ -216,11 +246,10 @@ document.addEventListener("DOMContentLoaded", () => {
     search();
   });
   document.addEventListener("change", (event) => {
-    if (event.target.id === "key-field") show(location.pathname + location.search, {}, false);
-    else if (event.target.form === $("form") && event.target.matches("#options *, #filters *")) search();
+    if (event.target.form === $("form") && event.target.matches("#options *, #filters *")) search();
   });
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("a[href^='./?']");
+    const link = event.target.closest("main a[href^='./']");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     if (link.dataset.card) {
@@ -229,6 +258,7 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     const address = new URL(link.href);
     $("query").value = address.searchParams.get("q") ?? "";
+    typing = false;
     show(address.pathname + address.search).then(() => scrollTo({ top: 0 }));
   });
   document.addEventListener("keydown", (event) => {
@@ -250,7 +280,8 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   addEventListener("popstate", () => {
     $("query").value = new URLSearchParams(location.search).get("q") ?? "";
-    show(location.pathname + location.search, {}, false);
+    typing = false;
+    show(location.href, {}, "");
   });
-  if (sessionStorage.getItem(KEY)) show(location.pathname + location.search, {}, false);
+  if (sessionStorage.getItem(KEY)) show(location.href, {}, "");
 });

@@ -13,15 +13,20 @@ from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.playground.controls import options
 from ranklet.handlers.playground.form import Form
 from ranklet.handlers.playground.found import find
+from ranklet.handlers.playground.look import LOOK, Look, View
 from ranklet.handlers.playground.results import how, pages, results, status
-from ranklet.handlers.playground.sidebar import sidebar
+from ranklet.handlers.playground.sidebar import chips, sidebar
+from ranklet.handlers.playground.words import Words, choose_language
 from ranklet.runtime.answers.html import element, join
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.ground.errors import RankletError
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.storage.package_files import package_text
 
 FOLDER = Path(__file__).parent
-PARTS = ("about", "options", "examples", "status", "filters", "results", "pages", "how")
+PARTS = (
+    "about", "options", "examples", "status", "chips", "filters", "results", "pages", "how",
+)  # fmt: skip
 
 
 class Page(NamedTuple):
@@ -32,61 +37,103 @@ class Page(NamedTuple):
 
 
 def search_page(
-    bundle: Bundle, form: Form, limits: Limits, budget_ms: float, *, writable: bool = False
+    bundle: Bundle,
+    form: Form,
+    limits: Limits,
+    budget_ms: float,
+    look: Look = LOOK,
+    *,
+    accepted: str = "",
+    writable: bool = False,
 ) -> Page:
-    """Return the page that a form asks for, which has no hits if the form has no query.
+    """Return the page that a form asks for; without a query it has all that its filters allow.
 
     Args:
         bundle: what ranks.
         form: what the page's form, or its address, has sent.
         limits: those of POST /rank.
         budget_ms: milliseconds after which no stage begins.
+        look: the settings of the page.
+        accepted: the languages that the person reads, as the browser says.
         writable: whether documents may be added.
 
     Raises:
         RankletError: as POST /rank.
     """
+    view = _view(look, form, bundle.manifest.languages, accepted)
+    words, types = view.words, bundle.metadata
+    look.check(types)
     about = info(bundle, limits, examples=not form["q"])
     count = about["documents"]
     parts = {
-        "about": f"{count:,} document{'s' if count != 1 else ''}",
-        "options": options(form, about, counts=bundle.countable),
+        "about": words.count("documents", count),
+        "options": options(form, about, view, counts=bundle.countable),
         "add": "" if writable else "hidden",
-        "own": "open" if form["texts"] or not count else "",
+        "own": "hidden" if view.plain else "open" if form["texts"] or not count else "",
     }
     if not form["q"]:
         tries = [element("a", each, href=Form([("q", each)]).address) for each in about["examples"]]
-        return Page(_filled(form, **parts, examples=join("Try ", *tries) if tries else ""))
-    found = find(bundle, form, limits, budget_ms)
+        parts["examples"] = join(f"{words('try')} ", *tries) if tries else ""
+        if not (count and bundle.countable):
+            return Page(_filled(form, view, **parts))
+    try:
+        found = find(bundle, form, limits, budget_ms, look)
+    except RankletError:
+        if form["q"]:
+            raise
+        return Page(_filled(form, view, **parts))
     parts |= {
-        "filters": "" if found.is_own else sidebar(found, bundle.metadata),
-        "status": status(found),
-        "results": results(found, bundle.metadata),
-        "pages": pages(found),
-        "how": how(found),
+        "filters": "" if found.is_own else sidebar(found, types, view),
+        "chips": chips(found, types, view),
+        "status": status(found, view),
+        "results": results(found, types, view),
+        "pages": pages(found, view),
+        "how": how(found, view),
     }
-    return Page(_filled(form, **parts), found.timings)
+    return Page(_filled(form, view, **parts), found.timings)
 
 
-def error_page(form: Form, code: int, message: str) -> str:
-    """Return the page that says why there is no other; with 401 it has a field for the key."""
+def error_page(
+    form: Form, code: int, message: str, look: Look = LOOK, accepted: str = "", *, key: str = ""
+) -> str:
+    """Return the page that says why there is no other; with 401 it asks for the key.
+
+    Args:
+        form: what was asked.
+        code: the status of the answer.
+        message: what is wrong.
+        look: the settings of the page.
+        accepted: the languages that the person reads.
+        key: the key that was given, which is wrong if the code is 401.
+    """
+    view = _view(look, form, (), accepted)
+    if code == 401:
+        message = view.words("key_wrong") if key else ""
     said = element("span", message, class_="error") if message else ""
-    return _filled(form, status=said, key="" if code == 401 else "hidden")
+    return _filled(form, view, status=said, key="" if code == 401 else "hidden")
 
 
-def _filled(form: Form, **parts: str) -> str:
+def _view(look: Look, form: Form, texts: tuple[str, ...], accepted: str) -> View:
+    words = Words(choose_language(look.language, texts, accepted))
+    return View(look, words, look.plain and not form["details"])
+
+
+def _filled(form: Form, view: View, **parts: str) -> str:
     """Return the page with some parts; all others are empty."""
-    query = form["q"]
+    query, words, name = form["q"], view.words, view.look.title
     values = {
         **dict.fromkeys(PARTS, ""),
-        "title": f"{query[:60]} · ranklet" if query else "ranklet",
-        "answered": "answered" if query else "",
+        **{f"say_{said}": text for said, text in words.said.items()},
+        "language": words.language,
+        "name": name,
+        "title": f"{query[:60]} · {name}" if query else name,
         "query": query,
         "focus": "" if query else "autofocus",
         "texts": form["texts"],
+        "links": "hidden" if view.plain else "",
         "key": "hidden",
         "add": "hidden",
-        "own": "",
+        "own": "hidden" if view.plain else "",
         **parts,
     }
     escaped = {name: join(value) for name, value in values.items()}  # all but what is markup

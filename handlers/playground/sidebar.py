@@ -4,54 +4,80 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ranklet.handlers.playground.cards import is_link, short
+from ranklet.handlers.playground.cards import fact, short
 from ranklet.handlers.playground.controls import check_box, field
-from ranklet.handlers.playground.form import FROM, IS, TO, Form
-from ranklet.handlers.playground.found import VALUES, Found
+from ranklet.handlers.playground.form import FROM, IS, TO, Form, operand
+from ranklet.handlers.playground.found import ORDERED, SHOWN, Found
+from ranklet.handlers.playground.look import View, is_link
+from ranklet.handlers.playground.words import count_most_decimals
 from ranklet.runtime.answers.html import Markup, element, join
 from ranklet.runtime.bundles import manifest
 
 MOST = 12  # fields that are offered, besides those that are in use
-_INPUTS = {manifest.NUMBER: "number", manifest.DATE: "date", manifest.DATETIME: "date"}
 _FLAGS = {"true": "yes", "false": "no"}
 
 
-def sidebar(found: Found, types: Mapping[str, str]) -> Markup:
-    """Return the filters of the fields of the metadata, which have some types."""
+def sidebar(found: Found, types: Mapping[str, str], view: View) -> Markup:
+    """Return the filters of the fields of the metadata, which have some types.
+
+    Fields of few values come first, then those with a least and a most.
+    """
     form, facets = found.form, found.answer.get("facets", {})
+
+    def key(name: str) -> tuple[bool, bool, int]:
+        type_ = types[name]
+        return type_ in ORDERED[1:], type_ in ORDERED, len(facets.get(name, ()))
+
     groups = list[Markup]()
-    for name, type_ in types.items():
+    for name in sorted(view.look.fields(types), key=key):
         used = any(form[prefix + name] for prefix in (IS, FROM, TO))
-        inside = _range(form, name, type_) or _values(form, name, facets.get(name, ()))
+        ranged = types[name] in ORDERED
+        inside = (
+            _range(found, name, types[name], view, used=used)
+            if ranged
+            else _values(form, name, facets.get(name, ()), view)
+        )
         if inside and (used or len(groups) < MOST):
             groups.append(element("fieldset", element("legend", name.replace("_", " ")), *inside))
     if not groups:
         return Markup("")
-    clear = form.unfiltered().with_().address
     where = json.dumps(found.request["where"]) if "where" in found.request else ""
     return join(
         element("data", value=where, id="where", hidden=True) if where else "",
-        element(
-            "p",
-            element("strong", "Filters"),
-            element("a", "Clear all", href=clear) if form.is_filtered else "",
-            class_="head",
-        ),
         *groups,
-        _remark(found),
-        element("button", "Apply", form="form", class_="apply primary"),
+        _remark(found, view),
+        element("button", view.words("apply"), form="form", class_="apply primary"),
     )
 
 
-def _remark(found: Found) -> Markup:
+def chips(found: Found, types: Mapping[str, str], view: View) -> Markup:
+    """Return the filters in use, each as a link that removes it."""
+    form, words, links = found.form, view.words, list[Markup]()
+    for name, value in form.filters:
+        prefix, _, bare = name.partition(".")
+        end = f"{words(prefix)} " if f"{prefix}." in (FROM, TO) else ""
+        label = f"{bare.replace('_', ' ') or name}: {end}"
+        type_ = types.get(bare, "")
+        shown = value if is_link(value) else fact(operand(value, type_), type_, 0, words)
+        cross = element("span", "×", aria_hidden="true")
+        said = element("span", words("remove"), class_="hidden")
+        links.append(
+            element("a", said, label, shown, cross, href=form.without((name, value)).address)
+        )
+    if len(links) > 1:
+        clear = form.unfiltered().with_().address
+        links.append(element("a", words("clear"), href=clear, class_="clear"))
+    return join(*links)
+
+
+def _remark(found: Found, view: View) -> Markup:
     """Return what is counted if that is not all that match."""
     if found.answer.get("exact", True):
         return Markup("")
-    total = found.answer["total"]
-    return element("p", f"Counted among the best {total:,} documents.", class_="remark")
+    return element("p", view.words.count("counted", found.answer["total"]), class_="remark")
 
 
-def _values(form: Form, name: str, counts: Sequence[Mapping[str, Any]]) -> list[Markup]:
+def _values(form: Form, name: str, counts: Sequence[Mapping[str, Any]], view: View) -> list[Markup]:
     """Return check boxes of the most frequent values and of those chosen.
 
     A field of addresses, or one in which no value is frequent, as of ids, has none.
@@ -59,19 +85,28 @@ def _values(form: Form, name: str, counts: Sequence[Mapping[str, Any]]) -> list[
     chosen = form.all(IS + name)
     known = {_written(each["value"]): each["count"] for each in counts}
     shown = {value: count for value, count in known.items() if value.strip()}
-    is_varied = len(known) == VALUES["top"] and max(known.values()) == 1
+    is_varied = len(known) > SHOWN and max(known.values()) == 1
     if not chosen and (is_varied or any(map(is_link, shown))):
         return []
-    rows = [*((value, shown.get(value)) for value in chosen if value not in shown), *shown.items()]
-    return list(_boxes(name, rows, chosen))
+    is_open = name in form.all("more")
+    listed = list(shown.items()) if is_open else list(shown.items())[:SHOWN]
+    rows = [*((each, shown.get(each)) for each in chosen if each not in dict(listed)), *listed]
+    boxes = list(_boxes(name, rows, chosen, view))
+    if is_open or len(shown) > SHOWN:
+        more, label = ("more", name), view.words("fewer" if is_open else "more")
+        to = form.without(more) if is_open else Form([*form.with_().pairs, more])
+        boxes.append(element("a", label, href=to.address, class_="others"))
+    if is_open:
+        boxes.append(field(type="hidden", name="more", value=name))
+    return boxes
 
 
 def _boxes(
-    name: str, rows: Sequence[tuple[str, int | None]], chosen: Sequence[str]
+    name: str, rows: Sequence[tuple[str, int | None]], chosen: Sequence[str], view: View
 ) -> Iterator[Markup]:
     for value, count in rows:
-        label = short(_FLAGS.get(value, value))
-        amount = "" if count is None else element("small", f"{count:,}")
+        label = view.words(_FLAGS[value]) if value in _FLAGS else short(value)
+        amount = "" if count is None else element("small", view.words.number(count))
         yield check_box(IS + name, value, label, amount, checked=value in chosen)
 
 
@@ -79,15 +114,27 @@ def _written(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _range(form: Form, name: str, type_: str) -> list[Markup]:
-    """Return the fields for the least and the most, none if the type has no order to ask for."""
-    if not (kind := _INPUTS.get(type_)):
+def _range(found: Found, name: str, type_: str, view: View, *, used: bool) -> list[Markup]:
+    """Return the least and the most, and the fields for them; none if all are equal."""
+    least, most = found.ranges.get(name, (None, None))
+    if least == most and not used:
         return []
-    ends = (_end(form, FROM + name, "from", kind), _end(form, TO + name, "to", kind))
-    return [element("div", *ends, class_="range")]
+    kind = "number" if type_ == manifest.NUMBER else "date"
+    ends = [
+        _end(found.form, prefix + name, view.words(label), kind, value)
+        for prefix, label, value in ((FROM, "from", least), (TO, "to", most))
+    ]
+    span = list[str]()
+    if least is not None:
+        decimals = count_most_decimals((least, most))
+        shown = [fact(each, type_, decimals, view.words) for each in (least, most)]
+        span = [shown[0], " – ", shown[1]]
+    return [element("p", *span, class_="span"), element("div", *ends, class_="range")]
 
 
-def _end(form: Form, name: str, label: str, kind: str) -> Markup:
-    step = {"step": "any"} if kind == "number" else {}
-    shown = field(type=kind, name=name, id=name, value=form[name], **step)
+def _end(form: Form, name: str, label: str, kind: str, bound: Any) -> Markup:
+    more = {"step": "any"} if kind == "number" else {}
+    if kind == "number" and bound is not None:
+        more["placeholder"] = str(bound)
+    shown = field(type=kind, name=name, id=name, value=form[name], **more)
     return element("label", element("span", label), shown)

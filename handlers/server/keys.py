@@ -63,7 +63,7 @@ class ApiKeys:
         Raises:
             RequestError: 401: a key is needed, and the request has none of the keys.
         """
-        if self._open and not _sent(headers):
+        if self._open and not read_key(headers):
             return Opened(None, None)
         try:
             return self._found(headers)
@@ -89,7 +89,7 @@ class ApiKeys:
         return found
 
     def _found(self, headers: Mapping[str, str]) -> Opened:
-        sent = _sent(headers)
+        sent = read_key(headers)
         # All keys are compared, each in constant time, so that timing does not reveal a key.
         matches = [opened for known, opened in self._keys if hmac.compare_digest(sent, known)]
         if not matches:
@@ -97,7 +97,7 @@ class ApiKeys:
         return matches[0]
 
 
-def _sent(headers: Mapping[str, str]) -> bytes:
+def read_key(headers: Mapping[str, str]) -> bytes:
     """Return the key in a request's headers, empty if there is none."""
     scheme, _, key = headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not key:

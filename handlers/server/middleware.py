@@ -67,7 +67,8 @@ class Middleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        scope["path"] = self._without_slash(scope["method"], scope["path"])
+        path = _without_prefix(scope["path"], self._settings.prefix)
+        scope["path"] = self._without_slash(scope["method"], path)
         begin = perf_counter()
         every = reversed(scope["headers"])  # of equal names the first counts
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in every}
@@ -163,6 +164,16 @@ class Middleware:
         if not match:
             return ""
         return f"projects/{self._settings.project}/traces/{match[1] or match[2]}"
+
+
+def _without_prefix(path: str, prefix: str) -> str:
+    """Return a path as it is where no proxy adds a prefix, "" for the prefix without a slash.
+
+    >>> [_without_prefix(each, "/a") for each in ("/a/rank", "/a", "/rank", "/ab")]
+    ['/rank', '', '/rank', '/ab']
+    """
+    rest = path.removeprefix(prefix)
+    return rest if rest[:1] in ("/", "") else path
 
 
 @lru_cache(1024)

@@ -53,7 +53,7 @@ from ranklet.handlers.playground.form import Form
 from ranklet.handlers.playground.search_page import error_page, search_page
 from ranklet.handlers.server.hosts import Hosts
 from ranklet.handlers.server.key_bounds import NUMBERS, KeyBounds
-from ranklet.handlers.server.keys import ApiKeys, Opened, open_part
+from ranklet.handlers.server.keys import ApiKeys, Opened, open_part, read_key
 from ranklet.handlers.server.live_bundle import LiveBundle
 from ranklet.handlers.server.metrics import MEDIA, READY, Metrics
 from ranklet.handlers.server.middleware import CLIENT_GONE, Middleware, Record
@@ -116,6 +116,9 @@ class Service:
 
     def __init__(self, settings: ServerSettings, counts: SharedCounts | None = None) -> None:
         self.settings, self.draining = settings, False
+        images = "img-src https: http:" if settings.look.image else "img-src"
+        policy = POLICY.replace("img-src", images)
+        self._page_headers = {**HTML_HEADERS, "content-security-policy": policy}
         counts = counts or SharedCounts(numbers(settings))
         self._keys = ApiKeys(settings.api_keys, settings.key_filters, settings.write_keys)
         self._writes, self._seen, self._writing = Writes(counts), 0.0, WritingProcess()
@@ -174,7 +177,11 @@ class Service:
         if scope["type"] != "http":
             await self._starlette(scope, receive, send)
             return
-        if foreign := self._foreign(scope):
+        if not scope["path"]:  # the prefix alone, where no address of the page would lead
+            where = f"{self.settings.prefix}/?{scope['query_string'].decode('latin-1')}"
+            headers = {"location": where.removesuffix("?")}
+            await Response(status_code=308, headers=headers)(scope, receive, send)
+        elif foreign := self._foreign(scope):
             await _failed(RequestError(403, foreign), scope["path"])(scope, receive, send)
         elif scope["method"] == "OPTIONS" and (
             allowed := self._origins.preflight(scope["ranklet.record"].headers)
@@ -284,7 +291,8 @@ class Service:
         """Answer with the page to search with, and with all that its form asks for."""
         record: Record = request.scope["ranklet.record"]
         limits, writable = self.settings.limits, bool(self.settings.write_keys)
-        form = Form()
+        form, look = Form(), self.settings.look
+        accepted = request.headers.get("accept-language", "")
 
         async def sent(body: Body) -> bytes:
             nonlocal form
@@ -295,19 +303,25 @@ class Service:
             return data
 
         def work(bundle: Bundle, _: bytes, budget_ms: float, __: Opened) -> str:
-            page = search_page(bundle, form, limits, budget_ms, writable=writable)
+            page = search_page(
+                bundle, form, limits, budget_ms, look, accepted=accepted, writable=writable
+            )
             record.stages.extend(page.timings)
             return page.html
 
         response = await self._in_pool(request, sent, work)
         if response.status_code in (200, CLIENT_GONE):
-            response.headers.update(HTML_HEADERS)
+            response.headers.update(self._page_headers)
             return response
         status, said = response.status_code, json.loads(bytes(response.body))["error"]
-        page = error_page(form, status, said)
-        if status == 401 and not request.scope["query_string"]:
-            page, status = error_page(form, status, ""), 200  # a page that asks for the key
-        return Response(page, status, HTML_HEADERS)
+        if status == 401:  # nothing was read yet
+            with contextlib.suppress(RequestError):
+                form = Form.read(request.scope["query_string"].decode("latin-1"))
+        key = read_key(record.headers).decode("latin-1")
+        page = error_page(form, status, said, look, accepted, key=key)
+        if status == 401 and not (key or request.scope["query_string"]):
+            status = 200  # a page that asks for the key
+        return Response(page, status, self._page_headers)
 
     async def _info(self, request: Request) -> Response:
         return await self._about(

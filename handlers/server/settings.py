@@ -1,12 +1,14 @@
 """The settings of a server, read from environment variables when it starts and never at import."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from ranklet.handlers.api.limits import Limits, whole_number
+from ranklet.handlers.playground.look import LOOK, Look
 from ranklet.handlers.server.hosts import read_hosts
 from ranklet.handlers.server.keys import Filter, read_filters, read_keys
 from ranklet.handlers.server.origins import read_origins
@@ -16,6 +18,7 @@ from ranklet.runtime.ground.variables import Variable
 from ranklet.runtime.onnx.session import processors, threads
 from ranklet.runtime.storage.address import is_address
 
+_PREFIX = re.compile(r"(/[\w.~-]+)+", re.ASCII)
 MOST_WORKERS = 8  # unless a variable says otherwise
 NVIDIA = Path("/dev/nvidiactl")  # the driver's, where a process can use a GPU
 
@@ -58,6 +61,9 @@ class ServerSettings:
         limits: the limits of one request (RANKLET_MAX_…).
         collection: the address of a collection in Milvus that is ranked in place of the bundle's
             own; "" for the bundle's own (RANKLET_COLLECTION).
+        look: the page (RANKLET_TITLE and others, see `Look`).
+        prefix: what the paths of requests begin with where a proxy does not take it away, such as
+            ``/search``; "" for nothing (RANKLET_PREFIX).
     """
 
     bundle: str
@@ -82,6 +88,8 @@ class ServerSettings:
     project: str = ""
     limits: Limits = field(default_factory=Limits)
     collection: str = ""
+    look: Look = LOOK
+    prefix: str = ""
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str] | None = None) -> "ServerSettings":
@@ -144,7 +152,20 @@ class ServerSettings:
             header_seconds=number(Variable.HEADER_SECONDS, cls.header_seconds, 1, 3600),
             project=variables.get("GOOGLE_CLOUD_PROJECT", ""),
             limits=limits,
+            look=Look.from_variables(variables),
+            prefix=_prefix(variables.get(Variable.PREFIX, "")),
         )
+
+
+def _prefix(text: str) -> str:
+    """Return a prefix of paths without the slash at its end."""
+    prefix = text.rstrip("/")
+    if text and not _PREFIX.fullmatch(prefix):
+        raise InputError(
+            f"{Variable.PREFIX} is {text[:80]!r}; give the path that the proxy leads here, such as "
+            "/search"
+        )
+    return prefix
 
 
 def _workers(variables: Mapping[str, str]) -> int:

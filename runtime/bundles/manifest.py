@@ -49,7 +49,8 @@ LIST = "list"  # of strings
 TYPES = (STRING, NUMBER, FLAG, DATE, DATETIME, LIST)
 REMARKS = "metadata"  # in the provenance: why fields are strings that could be something else
 DMY, MDY = "dmy", "mdy"  # a date as it is written with the day or the month first
-DECLARED_TYPES = (*TYPES, DMY, MDY)  # of a column, where somebody says what is in it
+COMMA = "comma"  # a number whose decimals follow a comma
+DECLARED_TYPES = (*TYPES, COMMA, DMY, MDY)  # of a column, where somebody says what is in it
 PLURALS = {
     STRING: "strings",
     NUMBER: "numbers",
@@ -362,7 +363,7 @@ def _check_depth(value: object, left: int) -> None:
 
 def field_type(declared: str) -> str:
     """Return the type that the field of a column with a declared type has."""
-    return DATE if declared in (DMY, MDY) else declared
+    return {COMMA: NUMBER, DMY: DATE, MDY: DATE}.get(declared, declared)
 
 
 def in_words(types: Mapping[str, str]) -> str:

@@ -16,6 +16,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.ground.errors import BundleError, MissingPackageError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.metadata.columns import Metadata
+from ranklet.runtime.onnx.parity import PARITY, compare_parity
 from ranklet.runtime.onnx.self_contained import check_onnx, check_openvino
 from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.storage.address import BundleLike
@@ -55,6 +56,7 @@ def verify(path: BundleLike) -> Iterator[str]:
             _encoder(bundle, name)
         _check_truncated(bundle, name)
         yield f"ranker {name}"
+        yield from _parity(bundle, name)
     if TOKENIZER in bundle.manifest.files:
         _tokenizer(bundle)
         yield "tokenizer"
@@ -174,6 +176,18 @@ def _encoder(bundle: BundleFiles, name: str) -> None:
     open_ranker(bundle, name).score(
         QueryContext(UNHEARD_OF, analysis), TextCandidates([UNHEARD_OF], analysis)
     )
+
+
+def _parity(bundle: BundleFiles, name: str) -> Iterator[str]:
+    """Compare a ranker's graphs with its stored outputs, where onnxruntime is installed."""
+    folder = f"rankers/{name}/"
+
+    def read(file: str) -> bytes | None:
+        return bytes(bundle.file(folder + file)) if bundle.has(folder + file) else None
+
+    if bundle.has(folder + PARITY):
+        with suppress(MissingPackageError):
+            yield from compare_parity(bytes(bundle.file(folder + PARITY)), read)
 
 
 def _tokenizer(bundle: BundleFiles) -> None:

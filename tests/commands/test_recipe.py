@@ -10,10 +10,10 @@ from ranklet.commands.recipe import ELSEWHERE, PATHS
 from ranklet.runtime import load
 
 HARMLESS = """
-boost document-prompt encoding field force format fusion id-column impacts label language metadata
-no-header no-titles normaliser overlap-words passage-words queries query-prompt sides skip-bad
-stored table-minutes text-column title-boost title-column types variants vocabulary weights
-whole-pages
+boost document-prompt encoding field force format fusion html id-column impacts label language
+metadata no-header no-html no-titles normaliser overlap-words passage-words queries query-prompt
+sides skip-bad stored table-minutes text-column title-boost title-column types variants vocabulary
+weights whole-pages
 """
 Capture = pytest.CaptureFixture[str]
 

@@ -7,6 +7,7 @@ import tomllib
 from argparse import ArgumentParser
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.commands.running import demo_folder
@@ -15,6 +16,7 @@ from tests.documented import Reader
 from tests.models import sentence_folder
 from tests.newcomer import Newcomer
 
+import ranklet
 from ranklet.commands import COMMANDS, mcp
 
 PAGES = ("README.md", "docs/your-own-data.md")
@@ -63,13 +65,28 @@ def test_the_examples_of_a_page_run_as_written(
 
 @pytest.mark.slow
 def test_the_examples_with_other_frameworks_run_as_written(newcomer: Newcomer) -> None:
-    for package in ("haystack", "langchain_core", "llama_index", "mcp"):
+    for package in ("fastapi", "haystack", "langchain_core", "llama_index", "mcp"):
         if find_spec(package) is None:
             pytest.skip(f"needs {package}")
     leave_out_empty_texts(newcomer.folder / "texts.csv")
     reader = Reader(newcomer)
     reader.read((ROOT / INTEGRATIONS).read_text("utf-8"))
     assert reader.installed == [".[langchain,llamaindex,haystack]"]
+
+
+def test_the_route_of_fastapi_answers_with_hits(newcomer: Newcomer) -> None:
+    pytest.importorskip("fastapi")
+    from starlette.testclient import TestClient
+
+    (code,) = (
+        block.code for block in blocks((ROOT / INTEGRATIONS).read_text("utf-8"))
+        if "FastAPI" in block.code
+    )  # fmt: skip
+    place, names = newcomer.folder / "search.ranklet", dict[str, Any]()
+    ranklet.build([{"id": "a", "text": "Knead the dough."}], place)
+    exec(code.replace('"search.ranklet"', repr(str(place))), names)  # noqa: S102, our own page
+    answer = TestClient(names["app"]).get("/search", params={"q": "dough", "k": 1})
+    assert [hit["id"] for hit in answer.json()["hits"]] == ["a"]
 
 
 @pytest.mark.slow

@@ -144,7 +144,7 @@ def test_every_answer_names_the_passage(
     assert function({"query": "ferry"}, Context())["hits"][0]["passage"] == 3
     capsys.readouterr()
 
-    html = explained_page(bundle, "ferry", list(bundle.rank("ferry", explain=True)), "bm25")
+    html = explained_page(bundle, "ferry", list(bundle.rank("ferry", explain=True)))
     assert "a/1 · passage 3" in html
 
     assert "a/1 · passage 3  Water\n" in succeeds(capsys, "rank", path, "ferry")

@@ -68,6 +68,7 @@ def test_no_other_module_can_be_named_as_a_kind(kind: str) -> None:
 CROSSING = {
     "handlers/test_remote_collection.py": "a server and a function, on a collection in Milvus",
     "handlers/playground/test_playground.py": "HTML and JavaScript, in a browser",
+    "handlers/server/test_prefix.py": "the page and the server, behind a proxy",
     "handlers/server/test_clients.py": "other makers' clients against the whole server",
 }
 
@@ -236,7 +237,7 @@ def test_the_wheel_holds_all_the_code_and_nothing_else(clone: Path, tmp_path: Pa
         for package, place in PRODUCT.items()
         for folder in [clone / place.relative_to(ROOT)]
         for path in folder.rglob("*")
-        if path.suffix in {".py", ".txt", ".md", ".html", ".css", ".js", ".svg", ".typed"}
+        if path.suffix in {".py", ".txt", ".md", ".html", ".css", ".js", ".json", ".svg", ".typed"}
     }
 
 

@@ -19,10 +19,12 @@ ROOT = Path(__file__).parents[2]
 MADE = runpy.run_path(str(ROOT / "docs" / "site" / "options.py"))
 
 
-def test_what_is_made_of_the_options_is_up_to_date() -> None:
-    """If this fails, `make options` writes both files anew."""
+def test_what_is_made_of_the_code_is_up_to_date() -> None:
+    """If this fails, `make options` writes the files anew."""
     assert MADE["KEYWORDS"].read_text("utf-8") == MADE["keywords_module"]()
-    assert MADE["PAGE"].read_text("utf-8") == MADE["page"]()
+    for name in ("options", "http_fields", "names"):
+        made = runpy.run_path(str(ROOT / "docs" / "site" / f"{name}.py"))
+        assert made["PAGE"].read_text("utf-8") == made["page"](), name
 
 
 @pytest.mark.parametrize(

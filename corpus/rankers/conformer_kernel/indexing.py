@@ -46,7 +46,7 @@ def index(job: IndexJob) -> RankerEntry:
     source, folder, analysed, writer = job.source, job.folder, job.analysed, job.writer
     settings: ConformerKernelSettings = job.settings
     job.copy(leave_out=INDEXED)
-    rows = term_rows(known_words(source, job.name), analysed.analyzer.vocabulary)
+    rows = term_rows(known_words(source, job.name), analysed.analyzer.vocabulary, settings.field)
     bare = term_matching(settings, analysed, rows, lambda: _session(source, folder))
     cache = _cache(source, folder, bare, writer.resume(job.name))
     floors = latent_floors(bare, analysed, cache)

@@ -12,17 +12,27 @@ from ranklet.runtime.rankers.conformer_kernel.settings import TermSettings
 from ranklet.runtime.text.analysis import Vocabulary
 
 
-def term_rows(spellings: Sequence[str], vocabulary: Vocabulary) -> NDArray[np.int32]:
+def term_rows(spellings: Sequence[str], vocabulary: Vocabulary, field: str) -> NDArray[np.int32]:
     """Return the row of each word form, `UNKNOWN` if it is not a term, (forms,) int32.
 
+    A class of words that is no term itself, such as a stem, has the row of the first term among
+    its words, because networks of others know words and no stems.
+
     Args:
-        spellings: spellings of the terms; term i has the row `FIRST` + i.
+        spellings: spellings of the terms, frequent ones first; term i has the row `FIRST` + i.
         vocabulary: the collection's vocabulary.
+        field: what the network reads, words or lemmas, which are classes of words.
     """
     rows = np.full(len(vocabulary), UNKNOWN, np.int32)
     forms = np.array([vocabulary.forms.find(spelling) for spelling in spellings], np.int64)
-    terms = np.flatnonzero(forms >= 0)  # that the collection has
-    rows[forms[terms]] = terms + FIRST
+    of_classes = np.full(len(forms), -1, np.int64)
+    if field == "lemmas":
+        of_classes = np.where(forms >= 0, vocabulary.lemma_of[forms], -1)
+        for term in np.flatnonzero(forms < 0).tolist():
+            of_classes[term] = vocabulary.forms.find(vocabulary.lemma(spellings[term]))
+    for ids in (of_classes, forms):  # the second takes precedence
+        terms = np.flatnonzero(ids >= 0)[::-1]  # so that the first of a class is written last
+        rows[ids[terms]] = terms + FIRST
     return rows
 
 

@@ -21,11 +21,12 @@ from ranklet.runtime.ground.extras import install
 
 OTHERS = (".xls", ".xlsb", ".ods")
 _MEMORY, _SECONDS = 400 << 20, 120  # bytes, and seconds of a processor
+Rows = Iterator[tuple[int, dict[int, Any]]]
 _KINDS = {"day": date.fromisoformat, "moment": datetime.fromisoformat}
 
 
-def read_by_calamine(path: Path) -> Iterator[tuple[str, Iterator[tuple[int, dict[int, Any]]]]]:
-    """Yield the names of the sheets of a file, and their rows by their numbers.
+def read_by_calamine(path: Path) -> Iterator[tuple[str, bool, Rows]]:
+    """Yield the name of each sheet of a file, whether it is the only one, and its rows by number.
 
     Raises:
         CollectionError: the file is damaged, encrypted or too large.
@@ -37,12 +38,13 @@ def read_by_calamine(path: Path) -> Iterator[tuple[str, Iterator[tuple[int, dict
         )
     for (page, name), rows in groupby(_receive(path), key=lambda each: (each[0], each[1])):
         if page:
-            yield name, _rows(path, rows)
+            count = next(rows)[2]  # of sheets, as the first line of each says
+            yield name, count == 1, _rows(path, rows)  # noqa: B031 (one after the other)
         else:  # the file could not be opened
             next(_rows(path, rows))
 
 
-def _rows(path: Path, rows: Iterator[Any]) -> Iterator[tuple[int, dict[int, Any]]]:
+def _rows(path: Path, rows: Iterator[Any]) -> Rows:
     for _, _, number, cells, fault in rows:
         if fault:
             raise CollectionError(f"{path} is damaged ({fault}); fetch the file again")
@@ -124,7 +126,7 @@ def _write(path: str) -> None:
         write(0, "", 0, [], f"{type(error).__name__}: {error}")
         return
     for page, name in enumerate(sheets, 1):
-        write(page, name, 0, [])
+        write(page, name, len(sheets), [])
         try:
             sheet = book.get_sheet_by_name(name)
             for number, row in enumerate(sheet.iter_rows(), 1):

@@ -30,6 +30,7 @@ class Sheet(NamedTuple):
     """A sheet: its name, and its rows by their numbers, which are read as they are asked for."""
 
     name: str
+    alone: bool  # whether its file has no other
     rows: Iterator[tuple[int, Row]]
 
 
@@ -93,14 +94,15 @@ def _name_rows(
             check_names(list(names.values()), place)
             continue
         fields = {names.get(column, str(column + 1)): each for column, each in row.items()}
-        yield Record(place, {"page": page, **dict.fromkeys(names.values()), **fields})
+        own = {} if sheet.alone else {"page": page}
+        yield Record(place, {**own, **dict.fromkeys(names.values()), **fields})
 
 
 def _open(path: Path) -> Iterator[Sheet]:
     """Yield the sheets of a file, of which one is read at a time."""
     if path.suffix.lower() != ".xlsx":
-        for name, rows in read_by_calamine(path):
-            yield Sheet(name, rows)
+        for name, alone, rows in read_by_calamine(path):
+            yield Sheet(name, alone, rows)
         return
     with Archive(path) as archive:
         main = archive.main()
@@ -113,14 +115,17 @@ def _open(path: Path) -> Iterator[Sheet]:
         if "styles" in targets:
             styles = archive.kept(_read_styles(archive.events(targets["styles"])))
             book = book._replace(shows=_what_styles_show(styles))
+        sheets = list[tuple[str, str]]()
         for kind, name, attributes in archive.events(main):
             if name == "workbookPr" and kind == "begin":
                 book = book._replace(since_1904=attributes.get("date1904") in ("1", "true"))
             elif name == "sheet" and kind == "begin":
                 found = related.get(attributes.get("r:id", ""))
                 if found and found.kind == "worksheet":  # and no chart
-                    rows = _rows(path, archive.events(found.target), book)
-                    yield Sheet(attributes.get("name", ""), rows)
+                    sheets.append((attributes.get("name", ""), found.target))
+        for title, target in sheets:
+            rows = _rows(path, archive.events(target), book)
+            yield Sheet(title, len(sheets) == 1, rows)
 
 
 def _read_shared(path: Path, events: Iterable[Event]) -> Iterator[str]:

@@ -18,6 +18,7 @@ _VECTORS = (
     "\nA vector has $dimension numbers. The prompt of a query is `$query_prompt`, and that of a "
     "document is `$document_prompt`.\n"
 )
+_TEXTS = "a text", "another text, which is longer"
 _LAYERS = "\nThe layers after the pooling are in folders of their own (modules.json).\n"
 
 
@@ -65,7 +66,7 @@ def _examples(checkpoint: Checkpoint, task: str) -> str:
 def _slots(settings: Any, sizes: Transformer | None) -> dict[str, object]:
     """Return what the texts say of a model's settings."""
     if not hasattr(settings, "dimension"):
-        call = 'scores = model.predict([("a query", "a text")])'
+        call = 'scores = model.predict([("a query", "a text"), ("a query", "another text")])'
         return {
             "library": "CrossEncoder",
             "call": call,
@@ -74,16 +75,16 @@ def _slots(settings: Any, sizes: Transformer | None) -> dict[str, object]:
     pooling, cosine = getattr(settings, "pooling", ""), settings.similarity == "cosine"
     return {
         "library": "SentenceTransformer",
-        "call": 'vectors = model.encode_document(["a text"])',
+        "call": 'vectors = model.encode_document(["a text", "another text"])',
         "longest": settings.max_document_tokens, "dimension": settings.dimension,
         # A Matryoshka model keeps the first numbers of the whole.
         "whole": sizes.hidden if sizes else settings.dimension,
         "query_prompt": _quoted(settings.query_prompt),
         "document_prompt": _quoted(settings.document_prompt),
-        "text": _quoted(f"{settings.document_prompt}a text"),
+        "texts": ", ".join(_quoted(settings.document_prompt + each) for each in _TEXTS),
         "cosine": cosine, "pooling": pooling, "POOLING": pooling.upper(),
-        "state": "states.mean(0)" if pooling == "mean" else "states[0]",
-        "length": "np.linalg.norm(vector)" if cosine else "1",
+        "state": "(states * mask).sum(1) / mask.sum(1)" if pooling == "mean" else "states[:, 0]",
+        "length": "np.linalg.norm(vectors, axis=1, keepdims=True)" if cosine else "1",
         "unit": ".normalize(2, -1)" if cosine else "",
     }  # fmt: skip
 

@@ -40,7 +40,7 @@ def analyse_probes(
     words = analyse(
         documents, [field], titles=False, known_words=checkpoint.tokens, options=checkpoint.words
     )
-    return words, term_rows(checkpoint.tokens, words.analyzer.vocabulary)
+    return words, term_rows(checkpoint.tokens, words.analyzer.vocabulary, field)
 
 
 def export_term_network(

@@ -138,6 +138,10 @@ def _add(group: "argparse._ActionsContainer", declared: Declared) -> None:
     flag = declared.flag
     about = describe_option(option, declared.default).replace("%", "%%")
     if option.kind is bool:
+        if declared.default is None:
+            both = argparse.BooleanOptionalAction
+            group.add_argument(flag, dest=name, action=both, default=argparse.SUPPRESS, help=about)
+            return
         action = "store_false" if declared.default else "store_true"
         about = f"do not {about}" if flag == f"--no-{name}" and not option.flag else about
         group.add_argument(flag, dest=name, action=action, default=argparse.SUPPRESS, help=about)

@@ -127,7 +127,7 @@ def run(options: argparse.Namespace) -> None:
         stored = {"stored": own.stored} if own.stored else {}
         variants = tuple(own.variants or ("int8",))
         chosen = replace(chosen, export=ExportOptions(variants=variants, settings=stored))
-    source = Source(options.source, chosen.source, announce)
+    source = Source(options.source, chosen.source, announce, fresh=True)
     built_by = options.recipe and name_build(options.recipe, options.output)
     chosen = replace(chosen, source=SOURCE, recipe=built_by)  # the source has its options
     bundle = build(source, options.output, chosen, overwrite=options.force)

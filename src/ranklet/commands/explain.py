@@ -61,9 +61,7 @@ def run(options: argparse.Namespace) -> None:
     if options.html:
         from ranklet.handlers.playground.explained_page import explained_page
 
-        manifest = bundle.manifest
-        recipe = manifest.pipeline(pipeline)
-        write_page(options.html, explained_page(bundle, query, hits, str(recipe)))
+        write_page(options.html, explained_page(bundle, query, hits))
         say(f"{len(hits)} explained → {options.html}")
         return
     alone = len(options.document) == 1

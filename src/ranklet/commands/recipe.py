@@ -190,6 +190,8 @@ def _words(flag: str, action: argparse.Action, value: Any) -> Iterator[str]:
     if action.nargs == 0:
         if type(value) is not bool:
             raise ValueError
+        if isinstance(action, argparse.BooleanOptionalAction):  # whose default is neither
+            return (each for each in action.option_strings if (each == flag) is value)
         return iter([flag] * value)
     if flag == "--boost" and isinstance(value, Mapping):
         return iter([flag, json.dumps(value)])

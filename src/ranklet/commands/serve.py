@@ -7,7 +7,8 @@ from typing import Any
 
 from ranklet.commands.arguments import add_options, options_from
 from ranklet.commands.rank import COLLECTION
-from ranklet.runtime.ground.options import LAST_PORT, Checked, integer, text
+from ranklet.handlers.playground.words import LANGUAGES
+from ranklet.runtime.ground.options import LAST_PORT, Checked, integer, switch, text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +29,17 @@ class ServeOptions(Checked):
         None, "number of processes (default: $RANKLET_WORKERS, else one per processor, at most 8)",
         1,
     )  # fmt: skip
+    title: str | None = text(None, "the page's name (default: $RANKLET_TITLE, else ranklet)")
+    plain: bool = switch(False, "a page without scores, ids and explanations ($RANKLET_PLAIN=1)")
+    language: str | None = text(
+        None, f"language of the page: {', '.join(LANGUAGES)} (default: $RANKLET_LANGUAGE, else "
+        "that of the documents or the browser)",
+    )  # fmt: skip
+    link: str | None = text(None, "field whose address a hit leads to ($RANKLET_LINK)")
+    image: str | None = text(None, "field with the address of a picture ($RANKLET_IMAGE)")
+    show: str | None = text(
+        None, "fields that hits show, in this order, such as price,brand ($RANKLET_SHOW)"
+    )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,9 +57,13 @@ def run(options: argparse.Namespace) -> None:
 
     own = options_from(ServeOptions(), vars(options))
     given = {Variable.BUNDLE: options.bundle, "HOST": own.host}
-    settings = ServerSettings.from_environment({**os.environ, **given})
     changed: dict[str, Any] = {**vars(own), "host": None}
+    for name in ("title", "plain", "language", "link", "image", "show"):
+        if value := changed.pop(name):
+            given[getattr(Variable, name.upper())] = "1" if value is True else value
+    settings = ServerSettings.from_environment({**os.environ, **given})
     changed = {name: value for name, value in changed.items() if value is not None}
     settings = replace(settings, **changed)
-    load(options.bundle, collection=settings.collection or None)  # reports a wrong path at once
+    bundle = load(options.bundle, collection=settings.collection or None)  # reports a wrong path
+    settings.look.check(bundle.metadata)
     serve(settings)

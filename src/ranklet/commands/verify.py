@@ -63,10 +63,12 @@ def _proves(options: argparse.Namespace) -> bool:
 def _check(folder: str) -> int:
     """Check the bytes of a folder and print its stored proof."""
     from ranklet.corpus.evaluation.proof_report import report_table
-    from ranklet.export.hub.verifying import check_files
+    from ranklet.export.hub.verifying import check_files, compare_outputs
 
     reports = check_files(folder)
     show(report_table(reports))
+    for compared in compare_outputs(folder):
+        say(f"ok  {compared}")
     say(f"{folder} has the bytes that were proven; --full proves them again")
     return 0
 

@@ -101,6 +101,6 @@ def test_what_cannot_be_judged_is_refused(tmp_path: Path) -> None:
     made = marks(tmp_path / "judged")
     with pytest.raises(InputError, match="unknown query 'q9'"):
         made.mark("q9", {"d1": 1})
-    with pytest.raises(InputError, match="must be 0, 1 or null"):
-        made.mark("q1", {"d1": 2})
+    with pytest.raises(InputError, match="must be 0, 1, 2, 3 or null"):
+        made.mark("q1", {"d1": 4})
     assert made.grades() == {}

@@ -138,16 +138,17 @@ def test_each_way_of_a_card_gives_the_vector_that_the_model_gives(tmp_path: Path
         tmp_path / "model", prompts={"query": "", "document": prompt}, truncate_dim=6
     )
     theirs = sentence_transformers().SentenceTransformer(str(folder), device="cpu")
-    expected = theirs.encode_document(["a text"])[0]
+    expected = theirs.encode_document(["a text", "another text, which is longer"])
     hub = written(folder, tmp_path)
     direct, fastembed, script = re.findall(
         r"```\w+\n(?!# pip)(.*?)```", (hub / "README.md").read_text(), re.DOTALL
     )
     names: dict[str, Any] = {}
     exec(direct.replace("FOLDER", str(hub)), names)  # noqa: S102, our own card
-    unit = expected / np.linalg.norm(expected)
-    np.testing.assert_allclose(names["vector"], unit, atol=1e-4)
-    text = '"They \\"say\\" \\\\ {x}: \\na text"'
+    unit = expected / np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(names["vectors"], unit, atol=1e-4)
+    first = '"They \\"say\\" \\\\ {x}: \\na text"'
+    text = f"{first}, {first.replace('a text', 'another text, which is longer')}"
     assert " dim=32,\n" in fastembed
     assert f".embed([{text}]))\nvectors = [each[:6] for each in vectors]\n" in fastembed
     assert f'encode([{text}], {{ pooling: "mean" }});' in script

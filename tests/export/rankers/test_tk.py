@@ -52,7 +52,7 @@ def test_onnx_gives_pytorchs_scores(
     analyzer = indexed.files.analyzer
     forwards = {"words": documents.forward("words")}
     analysed = AnalysedCollection(documents, analyzer, forwards, ("words",))
-    rows = term_rows(checkpoints[name].tokens, analyzer.vocabulary)
+    rows = term_rows(checkpoints[name].tokens, analyzer.vocabulary, "lemmas")
     reader = TermReader(analysed, checkpoints[name].settings, rows)
     every = np.arange(len(documents))
     texts = list(map(ranked_text, documents.titles, documents.texts))

@@ -43,9 +43,9 @@ def test_the_others_are_those_that_nobody_has_marked(judge: Judging, page: Any) 
     page.goto(f"{judge.url}/#%E0%A4%A")  # no query is called so
     first, second, *_ = documents(page)
     judge.ask("/marks", {"query": "q1", "grades": {first: 1}})  # by somebody else
-    rest = page.get_by_role("button", name="The others are not relevant")
+    rest = page.get_by_role("button", name="None of these is relevant")
     rest.evaluate("(rest) => (document.querySelectorAll('.hit .yes')[1].click(), rest.click())")
-    says(page, "the others are not relevant")
+    says(page, "The others are not relevant")
     marks = saved(judge)["q1"]
     assert (marks.pop(first), marks.pop(second)) == (1, 1)
     assert set(marks.values()) == {0}
@@ -64,8 +64,8 @@ def test_a_mouse_is_enough(judge: Judging, page: Any) -> None:
     page.locator(".hit").nth(0).get_by_role("button", name="Relevant", exact=True).click()
     says(page, "has no mark")
     assert saved(judge) == {"q1": {second: 0}}
-    page.get_by_role("button", name="The others are not relevant").click()
-    says(page, "the others are not relevant")
+    page.get_by_role("button", name="None of these is relevant").click()
+    says(page, "None of these is relevant")
     assert set(saved(judge)["q1"]) == set(documents(page))
     page.get_by_role("button", name="Next query").first.click()
     page.get_by_role("heading", name=QUERIES[1]).wait_for()
@@ -93,6 +93,42 @@ def test_other_words_find_more_and_marks_stay_in_view(judge: Judging, page: Any)
     assert saved(judge) == {"q1": {first: 1, found: 1}}
     page.get_by_role("button", name="Back to the query").click()
     page.locator(f'#results [data-document="{first}"]').wait_for()
+
+
+def test_degrees_and_none_of_these_by_keys_and_by_mouse(tmp_path: Path, page: Any) -> None:
+    rows = [
+        {"id": f"p{at}", "text": "dough", "price": 1299.5, "open": True, "tag": "<b>x"}
+        for at in range(3)
+    ]
+    bundle = Path(build(rows, tmp_path / "bundle"))
+    with judging(bundle, ["dough", "dough again"], tmp_path / "judged") as judge:
+        page.goto(judge.url)
+        assert len(documents(page)) == 3
+        assert page.locator(".facts").first.inner_text().split() == [
+            "open", "yes", "price", "1299.5", "tag", "<b>x",
+        ]  # fmt: skip
+        page.get_by_role("button", name="None of these is relevant").click()
+        says(page, "None of these is relevant")
+        assert set(saved(judge)["q1"].values()) == {0}
+        page.keyboard.press("n")
+        page.get_by_role("heading", name="dough again").wait_for()
+        page.wait_for_selector("#results .hit")
+        page.keyboard.press("g")
+        page.get_by_role("button", name="Perfect").first.wait_for()
+        for key in ("j", "3", "j", "2"):
+            page.keyboard.press(key)
+        says(page, "2 relevant and 0 not relevant")
+        page.locator(".hit").nth(2).get_by_role("button", name="Somewhat").click()
+        says(page, "3 relevant")
+        assert sorted(saved(judge)["q2"].values()) == [1, 2, 3]
+        page.reload()  # degrees that are there stay in use
+        page.wait_for_selector("#results .hit")
+        pressed = page.locator('.hit [aria-pressed="true"]').all_inner_texts()
+        assert sorted(each.split()[0] for each in pressed) == ["1", "2", "3"]
+        page.keyboard.press("g")
+        page.get_by_role("button", name="Relevant", exact=True).first.click()
+        says(page, "has no mark")
+        assert len(saved(judge)["q2"]) == 2
 
 
 def test_markup_stays_text_and_everything_has_a_name(tmp_path: Path, page: Any) -> None:

@@ -40,14 +40,14 @@ def test_marks_are_in_the_file_before_the_answer(judge: Judging) -> None:
         ({"bread": 1}, {"bread": 1}),
         ({"sourdough": 0, "roses": 0}, {"bread": 1, "sourdough": 0, "roses": 0}),
         ({"bread": 0}, {"bread": 0, "sourdough": 0, "roses": 0}),
-        ({"roses": None, "bread": 1}, {"bread": 1, "sourdough": 0}),
+        ({"roses": None, "bread": 3}, {"bread": 3, "sourdough": 0}),
     ]:
         assert judge.ask("/marks", {"query": "q1", "grades": grades}) == (200, {"marks": wanted})
         assert saved(judge)["q1"] == wanted
     assert judge.ask("/state")[1]["queries"][0]["marks"] == saved(judge)["q1"]
     judge.ask("/marks", {"query": "q1", "grades": {"bread": 0, "roses": 0}, "keep": True})
     _, answer = judge.ask("/rank", {"query": "dough", "k": 1, "of": "q1"})
-    assert answer["marks"] == saved(judge)["q1"] == {"bread": 1, "sourdough": 0, "roses": 0}
+    assert answer["marks"] == saved(judge)["q1"] == {"bread": 3, "sourdough": 0, "roses": 0}
     assert "Pruning roses" in {each["title"] for each in answer["others"]}
 
 
@@ -59,7 +59,7 @@ def test_judgements_of_any_degree_and_of_unknown_documents_are_shown(
             file.write("q1 0 roses 3\nq1 0 sourdough -1\nq1 0 gone 1\n")
         status, answer = judge.ask("/rank", {"query": "who is", "k": 1, "of": "q1"})
         assert (answer["hits"], answer["ignored"]) == ([], ["who", "is"])
-        assert (status, answer["marks"]) == (200, {"roses": 1, "sourdough": 0, "gone": 1})
+        assert (status, answer["marks"]) == (200, {"roses": 3, "sourdough": 0, "gone": 1})
         assert {each["id"] for each in answer["others"]} == {"roses", "sourdough"}
         judge.ask("/marks", {"query": "q1", "grades": {"bread": 0}})
         assert saved(judge)["q1"] == {"roses": 3, "sourdough": -1, "gone": 1, "bread": 0}
@@ -70,9 +70,9 @@ def test_judgements_of_any_degree_and_of_unknown_documents_are_shown(
     [
         ({"query": "q1", "grades": {"nowhere": 1}}, 404, "unknown document id 'nowhere'"),
         ({"query": "q9", "grades": {"bread": 1}}, 422, "unknown query 'q9'"),
-        ({"query": "q1", "grades": {"bread": 2}}, 422, "1, 0 or null"),
-        ({"query": "q1", "grades": {"bread": True}}, 422, "1, 0 or null"),
-        ({"query": "q1", "grades": {"bread": 1.0}}, 422, "1, 0 or null"),
+        ({"query": "q1", "grades": {"bread": 4}}, 422, "0, 1, 2, 3 or null"),
+        ({"query": "q1", "grades": {"bread": True}}, 422, "0, 1, 2, 3 or null"),
+        ({"query": "q1", "grades": {"bread": 1.0}}, 422, "0, 1, 2, 3 or null"),
         ({"query": "q1", "grades": {}}, 422, "must be an object"),
         ({"query": "q1"}, 422, "must be an object"),
         ({"grades": {"bread": 1}}, 422, "'query' is missing"),

@@ -19,7 +19,7 @@ def test_a_passage_is_named_only_after_the_first() -> None:
 
 def test_only_addresses_of_the_web_are_links() -> None:
     for value in ("https://example.org/x", "http://example.org"):
-        assert "<a " in cards([HIT | {"metadata": {"more": value}}], {}), value
+        assert "<a " in cards([HIT | {"metadata": {"more": value}}], {"more": "string"}), value
     for value in (
         "javascript:alert(1)",
         "https://",
@@ -27,4 +27,4 @@ def test_only_addresses_of_the_web_are_links() -> None:
         "data:text/html,x",
         "https://[",
     ):
-        assert "<a " not in cards([HIT | {"metadata": {"more": value}}], {}), value
+        assert "<a " not in cards([HIT | {"metadata": {"more": value}}], {"more": "string"}), value

@@ -95,13 +95,16 @@ def test_errors_appear_in_the_status_line(server: "Server", page: Any) -> None:
 
 def test_the_page_has_a_field_for_the_api_key(start: "Start", page: Any) -> None:
     with start(RANKLET_API_KEY="open") as server:
-        page.goto(server.url)
-        field = page.get_by_label("This server needs an API key")
+        page.goto(f"{server.url}/?q=dough")
+        field = page.get_by_label("Enter the key")
+        field.fill("shut")
+        field.press("Enter")
+        page.get_by_text("This key does not open this search.").wait_for()
         field.fill("open")
-        field.press("Tab")
-        page.wait_for_selector("#examples a")
-        ask(page, "dough")
+        field.press("Enter")
         page.wait_for_selector(".hit")
+        assert not field.is_visible()
+        assert page.get_by_label("Query").input_value() == "dough"
         page.reload()  # the key is kept until the window closes
         page.wait_for_selector(".hit")
 
@@ -150,6 +153,23 @@ def test_everybody_can_use_it(
             "light" if scheme == "dark" else "dark"
         )
     context.close()
+
+
+def test_hits_come_while_a_query_is_typed(server: "Server", page: Any) -> None:
+    page.goto(f"{server.url}/?q=window")
+    steps = page.evaluate("history.length")
+    query = page.get_by_label("Query")
+    query.fill("")
+    query.press_sequentially("knead the dou", delay=150)
+    page.wait_for_function("() => location.search === '?q=knead+the+dou'")
+    assert "dough" in page.locator(".hit").first.inner_text().lower()
+    assert page.evaluate("document.activeElement.id") == "query"
+    assert page.evaluate("history.length") == steps + 1  # however many letters
+    query.press("Enter")
+    page.wait_for_function("() => !document.querySelector('[aria-busy]')")
+    assert page.evaluate("history.length") == steps + 1
+    page.go_back()
+    page.wait_for_function("() => document.getElementById('query').value === 'window'")
 
 
 def test_what_is_typed_is_completed(server: "Server", page: Any) -> None:

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import pytest
+from tests.shop import products
 
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.playground.form import Form
-from ranklet.handlers.playground.search_page import error_page, search_page
+from ranklet.handlers.playground.look import VIEW, Look
+from ranklet.handlers.playground.search_page import FOLDER, error_page, search_page
 from ranklet.runtime.bundle import Bundle
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.variables import Variable
 from ranklet.workflows.build import build
 
@@ -162,15 +165,96 @@ def test_metadata_are_for_people(tmp_path: Path) -> None:
 
 
 def test_no_hits_offers_what_is_near(described: "Described") -> None:
-    html = shown(described.bundle, q="braed", **{"is.open": "true", "syntax": "on"})
+    html = shown(described.bundle, q="braed", typos="off", syntax="on", **{"is.open": "true"})
     assert "No hits for this query." in html
     assert ids(asked(described.bundle, link(html, "bread")))
     assert "Did you mean" in html
-    assert link(html, "Read signs as plain words") == "q=braed&is.open=true"
+    assert link(html, "Read signs as plain words") == "q=braed&typos=off&is.open=true"
+    assert link(html, "Show everything") == ""
     total = described.bundle.rank("bread", k=0, facets=[]).total
     html = shown(described.bundle, q="bread", **{"from.year": "2100", "is.category": "z z"})
-    assert ids(asked(described.bundle, link(shown(described.bundle, q="brd"), "Allow typos"))) == []
     assert link(html, f"{total} hits without filters") == "q=bread"
+
+
+def test_typos_are_corrected_which_can_be_undone(described: "Described") -> None:
+    html = shown(described.bundle, q="braed")
+    assert "Showing results for “bread”. Search instead for " in html
+    assert len(ids(html)) == 10
+    html = asked(described.bundle, link(html, "braed"))
+    assert (ids(html), "Showing results" in html) == ([], False)
+    assert "Did you mean" in html
+
+
+def test_a_word_that_is_being_typed_is_a_beginning(described: "Described") -> None:
+    whole = ids(shown(described.bundle, q="bread"))
+    html = shown(described.bundle, q="brea", live="1")
+    assert set(ids(html)) & set(whole)
+    assert "live" not in link(html, "Next →")
+    assert ids(shown(described.bundle, q="braed", live="1")) == whole  # else as a whole one
+    opened = re.findall(r'href="\./\?([^"#]*why=2)#hit-2"', html.replace("&amp;", "&"))[0]
+    assert ids(asked(described.bundle, opened)) == ids(html)
+
+
+def test_filters_in_use_are_links_that_remove_them(described: "Described") -> None:
+    fields = {"is.open": "true", "from.year": "2020"}
+    html = shown(described.bundle, q="bread", **fields)
+    found = re.findall(r'<a href="\./\?([^"]*)"><span class="hidden">[^<]*</span>([^<]*)', html)
+    assert {unescape(address): said for address, said in found} == {
+        "q=bread&from.year=2020": "open: yes",
+        "q=bread&is.open=true": "year: from 2020",
+    }
+    assert link(html, "Clear all") == "q=bread"
+
+
+@pytest.mark.slow
+def test_a_page_for_colleagues(tmp_path: Path) -> None:
+    shop = Bundle(build(list(products(80)), tmp_path / "shop.ranklet"))
+    look = Look("Laden", plain=True, link="Seite", image="Bild", show=("Preis", "Marke"))
+    page = search_page(shop, Form([("q", "wasserkocher")]), Limits(), 1e4, look).html
+    assert '<html lang="de">' in page
+    assert "<title>wasserkocher · Laden</title>" in page
+    assert re.search(r"<dt>Preis</dt><dd>\d+,\d\d</dd></div><div [^>]*><dt>Marke", page)
+    for hidden in ('class="score"', 'class="id"', "why=", " ms", "retrieve", "Material</dt>"):
+        assert hidden not in page, hidden
+    assert page.count('src="https://shop.example/Wasserkocher.svg"') == 10
+    assert page.count('href="https://shop.example/artikel/') == 10
+    legends = re.findall(r'<legend>(\w+)</legend>(<p class="span">[\d,]+ – [\d,]+)?', page)
+    assert [(name, bool(span)) for name, span in legends] == [("Marke", False), ("Preis", True)]
+    more = search_page(shop, Form.read(link(page, "Mehr")), Limits(), 1e4, look).html
+    assert more.count('name="is.Marke"') > page.count('name="is.Marke"') == 8
+    details = Form.read(link(page, "Werte und Erklärungen"))
+    assert 'class="score"' in search_page(shop, details, Limits(), 1e4, look).html
+    with pytest.raises(InputError, match="cannot show 'Farbe'"):
+        Look(show=("Farbe",)).check(shop.metadata)
+
+
+def test_addresses_of_documents_do_nothing_but_lead(tmp_path: Path) -> None:
+    look = Look(link="at", image="at")
+    for value, address in (
+        ("https://example.org/a", "https://example.org/a"), ("img/a.png", "img/a.png"),
+        ("javascript:alert(1)", ""), ("JavaScript:alert(1)", ""), (" javascript:x", ""),
+        ("data:text/html,x", ""), ("//evil.example", ""), ("/\\evil.example", ""),
+        ("java\tscript:x", ""), ("x:y", ""),
+    ):  # fmt: skip
+        assert (VIEW._replace(look=look).place({"at": value})) == address, value
+        assert (VIEW._replace(look=look).image({"at": value})) == address, value
+    row = {"id": "a", "text": "dough", "at": '/"><script>'}
+    html = search_page(
+        Bundle(build([row], tmp_path / "x.ranklet")), Form([("q", "dough")]), Limits(), 1e4, look
+    ).html
+    assert [Elements(html).tags.count(each) for each in ("img", "script")] == [1, 1]
+
+
+def test_every_language_says_everything() -> None:
+    english = json.loads((FOLDER / "words.json").read_text("utf-8"))["en"]
+    for language, said in json.loads((FOLDER / "words.json").read_text("utf-8")).items():
+        assert said.keys() == english.keys(), language
+        for name, text in said.items():
+            assert text
+            if name != "date":
+                fields = re.findall(r"{(\w+)}", text)
+                assert set(fields) == set(re.findall(r"{(\w+)}", english[name])), (language, name)
+        assert len(said["months"].split()) == 12
 
 
 def boxes(html: str, name: str) -> dict[str, tuple[int, bool]]:
@@ -257,9 +341,15 @@ def test_the_page_shows_only_what_a_key_opens(start: "Start", tmp_path: Path) ->
         assert "3 documents" in page
         assert len(numbers(page)) == 3
         assert "them-" not in page
-        assert 'id="key" class="own" hidden' in page
-        assert page_of(server, q="plan").status == 401
+        assert 'id="key" class="key" hidden' in page
+        closed = page_of(server, {"accept-language": "de"}, q="plan")
+        assert closed.status == 401
+        assert 'value="plan"' in closed.body.decode()
+        assert "Bitte den Schlüssel eingeben" in closed.body.decode()
+        assert "Authorization" not in closed.body.decode()
+        wrong = page_of(server, {"x-api-key": "theirs"}, q="plan").body.decode()
+        assert "This key does not open this search." in wrong
         welcome = server.ask("GET", "/")
         assert welcome.status == 200
         assert "documents" not in welcome.body.decode().split("<main>")[0]
-        assert 'id="key" class="own" >' in welcome.body.decode()
+        assert 'id="key" class="key" >' in welcome.body.decode()

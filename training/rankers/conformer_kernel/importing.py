@@ -53,10 +53,11 @@ NAMES = (
 
 
 def import_model(folder: ModelFolder) -> Checkpoint:
-    """Return a Conformer-Kernel as a checkpoint, whose words are read as lemmas.
+    """Return a Conformer-Kernel as a checkpoint, which reads the stems of a collection.
 
-    The authors stem by Krovetz's dictionary, which is nearest to them. IDF is of the collection
-    that is indexed, and unknown words of a query have no latent score.
+    The authors' words are stemmed by Krovetz's dictionary. Each stem has the embedding of the first
+    of them that has it; see `term_rows`. IDF is of the collection that is indexed, and unknown
+    words of a query have no latent score.
 
     Raises:
         ModelFolderError: the folder lacks a part, or its parts do not fit each other.

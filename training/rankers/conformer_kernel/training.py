@@ -77,7 +77,7 @@ def train_on_terms(
     settings, bm25 = options.settings, options.bm25
     analysed = _analysed(collection, queries, dev, options)
     terms = choose_terms(analysed, settings.field, queries, least=options.least, most=options.most)
-    rows = term_rows(terms, analysed.analyzer.vocabulary)
+    rows = term_rows(terms, analysed.analyzer.vocabulary, settings.field)
     reader = TermReader(analysed, settings, rows)
     retriever = analysed.bm25(bm25)
     with seeded(options.seed):

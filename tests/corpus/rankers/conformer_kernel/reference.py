@@ -29,7 +29,7 @@ def by_pytorch(checkpoint: Checkpoint, bundle: BundleFiles, text: str) -> Any:
     """The model's score of every document, on the statistics of the collection; (documents,)."""
     model = conformer_kernel.load(checkpoint)
     found = analyse_again(bundle)
-    rows = term_rows(checkpoint.tokens, found.analyzer.vocabulary)
+    rows = term_rows(checkpoint.tokens, found.analyzer.vocabulary, checkpoint.settings.field)
     reader = TermReader(found, checkpoint.settings, rows)
     documents = np.arange(len(found.documents))[None]
     with torch.no_grad():

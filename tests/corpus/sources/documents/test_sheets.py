@@ -193,7 +193,7 @@ def test_sheets_of_other_programs_are_read(tmp_path: Path) -> None:
         (found,) = read_rows(tmp_path / name, header=True)
         assert isinstance(found, Record)
         assert found.fields == {
-            "page": 1, "text": "some words", "day": date(2024, 5, 31), "n": 7, "at": "08:30",
+            "text": "some words", "day": date(2024, 5, 31), "n": 7, "at": "08:30",
         }  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def test_only_files_that_serve_are_written(tiny: TinyRankers) -> None:
         if not settings.static:
             variants |= {"model_fp16.onnx", "model_int8.onnx"}
         assert {path.name for path in (folder / name).rglob("*")} == variants | {
-            "report.json", "table.npy", "table.scales.npy", "tokenizer.json"
+            "parity.json", "report.json", "table.npy", "table.scales.npy", "tokenizer.json"
         }  # fmt: skip
 
 

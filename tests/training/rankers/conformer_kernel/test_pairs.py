@@ -31,7 +31,7 @@ def test_the_weak_pairs_are_the_papers() -> None:
 
 
 def test_pairs_hold_terms_and_their_statistics(tiny_analysed: AnalysedCollection) -> None:
-    rows = term_rows(("apple", "red"), tiny_analysed.analyzer.vocabulary)
+    rows = term_rows(("apple", "red"), tiny_analysed.analyzer.vocabulary, "words")
     settings = ConformerKernelSettings(max_query_terms=3, max_document_terms=4)
     reader = TermReader(tiny_analysed, settings, rows)
     ids = list(tiny_analysed.documents.ids)
@@ -55,7 +55,9 @@ def test_a_batch_holds_one_relevant_one_ranked_and_two_others(
     retriever = open_bm25(BM25Settings("lemmas"), tiny_analysed.postings("lemmas"))
     queries = read_split(tiny_collection, "train")
     reader = TermReader(
-        tiny_analysed, ConformerKernelSettings(), term_rows((), tiny_analysed.analyzer.vocabulary)
+        tiny_analysed,
+        ConformerKernelSettings(),
+        term_rows((), tiny_analysed.analyzer.vocabulary, "lemmas"),
     )
     pairs = TermPairs(
         tiny_analysed, queries, retriever, reader, replace(OPTIONS, depth=3, pool=3), None
