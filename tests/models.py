@@ -2,8 +2,9 @@
 
 import logging
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -211,25 +212,42 @@ def sentence_folder(
     tokenizer_kind: str = "",
     **model: Any,
 ) -> Path:
+    """Save an encoder with a pooling as sentence-transformers does; see `chain_folder`."""
+    return chain_folder(
+        folder,
+        lambda modules: [modules.Pooling(32, pooling_mode=pooling), *after(modules)],
+        architecture,
+        tokenizer_kind,
+        model,
+    )
+
+
+def chain_folder(
+    folder: Path,
+    after: Callable[[Any], Sequence[Any]],
+    architecture: str = "bert",
+    tokenizer_kind: str = "",
+    model: Mapping[str, Any] = MappingProxyType({}),
+    **config: Any,
+) -> Path:
     """Save an encoder as sentence-transformers does.
 
     Args:
         folder: where to; the transformer is saved next to it.
-        pooling: sentence-transformers' name of it.
-        after: returns the modules after pooling, from the package of modules.
+        after: returns the modules after the transformer, from the package of modules.
         architecture: one of `ARCHITECTURES`.
         tokenizer_kind: see `tokenizer`; empty for the architecture's own.
         model: further arguments of SentenceTransformer.
+        config: of the transformer.
     """
     library = sentence_transformers()
     modules = library.sentence_transformer.modules
     plain = folder.with_name(f"{folder.name}-plain")
-    transformer_folder(plain, architecture, kind=tokenizer_kind)
-    first = modules.Transformer(str(plain))
-    parts = [first, modules.Pooling(32, pooling_mode=pooling), *after(modules)]
+    transformer_folder(plain, architecture, kind=tokenizer_kind, **config)
     from ranklet.training.learning.device import seeded
 
     with seeded(1):
+        parts = [modules.Transformer(str(plain)), *after(modules)]
         library.SentenceTransformer(modules=parts, device="cpu", **model).save(str(folder))
     return folder
 

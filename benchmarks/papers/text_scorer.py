@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from ranklet.corpus.indexing.wordpieces import padding_token
 from ranklet.runtime.text.pairing import Pairing
-from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.learning.device import choose_device
 from ranklet.training.rankers.cross_encoder.training import load_any, score_pairs
@@ -26,10 +25,7 @@ def text_scorer(
     pairing, padding = Pairing(checkpoint.settings, tokenizer), padding_token(tokenizer)
 
     def score(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        made = []
-        for texts in pairs:
-            query, document = (encode(tokenizer, text).ids for text in texts)
-            made.append(pairing.pair(pairing.query(query), document))
+        made = [pairing.pair_texts(*texts) for texts in pairs]
         with torch.inference_mode():
             return score_pairs(model, made, padding)
 

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,6 @@ _POOLINGS = {
     "mean": "mean_tokens", "cls": "cls_token", "max": "max_tokens", "last": "lasttoken",
     "weighted_mean": "weightedmean_tokens", "mean_sqrt": "mean_sqrt_len_tokens",
 }  # fmt: skip
-LINEAR, NORM = "Dense", "LayerNorm"  # layers after the pooling, as sentence-transformers names them
 _OWN = "ranklet_"  # how our keys in config.json begin
 
 
@@ -64,9 +63,14 @@ def write_files(checkpoint: Checkpoint, original: Path | None, target: Path) -> 
                 shutil.copyfile(path, target / path.name)
         _write_prompts(checkpoint, model, target)
         root = original.resolve()
-        if hasattr(checkpoint.settings, "pooling"):
-            layers = [each for each in model.modules if each.name in (LINEAR, NORM)]
-            _write_layers(checkpoint, [target / each.folder.relative_to(root) for each in layers])
+        from ranklet.training.imported.chain import MODULES as AFTER
+        from ranklet.training.imported.chain import WITHOUT_EFFECT
+
+        if after := checkpoint.network.get(AFTER, ()):
+            own = [each for each in model.modules[1:] if each.name != WITHOUT_EFFECT]
+            own = own[:-1] if own[-1].name == "Normalize" else own
+            places = [target / each.folder.relative_to(root) for each in own[-len(after) :]]
+            _write_modules_weights(checkpoint, places)
         front = _front_matter(original / CARD)
     else:
         _write_modules(checkpoint, target)
@@ -120,15 +124,15 @@ def _write_tokenizer(checkpoint: Checkpoint, target: Path) -> None:
 
 def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
     """Write what sentence-transformers reads of an encoder that ranklet has trained."""
-    from ranklet.training.imported.layers import LAYERS
+    from ranklet.training.imported.chain import MODULES as AFTER
 
     settings = checkpoint.settings
     if not hasattr(settings, "pooling"):  # it has not one vector per text
         return
     parts = [("Transformer", ""), ("Pooling", "1_Pooling")]
-    layers = checkpoint.network.get(LAYERS, ())
-    for each in layers:
-        name = NORM if each["type"] == "layer_norm" else LINEAR
+    modules = checkpoint.network.get(AFTER, ())
+    for each in modules:
+        name = each["type"].rsplit(".", 1)[-1]
         parts.append((name, f"{len(parts)}_{name}"))
     places = [target / place for _, place in parts[2:]]
     if settings.similarity == "cosine":
@@ -147,46 +151,31 @@ def _write_modules(checkpoint: Checkpoint, target: Path) -> None:
     )
     (target / "1_Pooling").mkdir()
     pooling = {f"pooling_mode_{_POOLINGS[settings.pooling]}": True}
-    hidden = layers[0]["in"] if layers else settings.dimension
+    hidden = checkpoint.network["hidden_size"]
     _write(target / "1_Pooling" / CONFIG, {"word_embedding_dimension": hidden, **pooling})
-    for layer, place in zip(layers, places, strict=True):
+    for each, place in zip(modules, places, strict=True):
         place.mkdir()
-        _write(place / CONFIG, _describe(layer))
-    _write_layers(checkpoint, places)
+        _write(place / CONFIG, {key: value for key, value in each.items() if key != "type"})
+    _write_modules_weights(checkpoint, places)
     prompts = {"query": settings.query_prompt, "document": settings.document_prompt}
     said = {"similarity_fn_name": settings.similarity, "truncate_dim": settings.dimension}
     _write(target / SENTENCE, {"prompts": prompts, **said})
     _write(target / "sentence_bert_config.json", {"max_seq_length": settings.max_document_tokens})
 
 
-def _describe(layer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the config of sentence-transformers for a layer after the pooling."""
-    from ranklet.training.imported.layers import ACTIVATIONS
-
-    if layer["type"] == "layer_norm":
-        return {"dimension": layer["in"]}
-    function = ACTIVATIONS[layer["activation"]]
-    return {
-        "in_features": layer["in"],
-        "out_features": layer["out"],
-        "bias": layer["bias"],
-        "activation_function": f"{function.__module__}.{function.__name__}",
-    }
-
-
-def _write_layers(checkpoint: Checkpoint, places: Sequence[Path]) -> None:
-    """Write the weights of the layers after the pooling, which no graph has, into their folders."""
+def _write_modules_weights(checkpoint: Checkpoint, places: Sequence[Path]) -> None:
+    """Write the weights of the modules that no graph has into their folders."""
     from safetensors.numpy import save_file
 
     for at, place in enumerate(places):
-        begin = f"layers.{at}."
+        begin = f"after.{at}."
         own = {
-            name.removeprefix(begin).removeprefix("0."): values
+            name.removeprefix(begin): values
             for name, values in checkpoint.weights.items()
             if name.startswith(begin)
         }
-        part = "norm" if place.name.endswith(NORM) else "linear"
-        save_file({f"{part}.{name}": own[name] for name in own}, place / WEIGHTS)
+        if own:
+            save_file(own, place / WEIGHTS)
 
 
 def _write_prompts(checkpoint: Checkpoint, model: ModelFolder, target: Path) -> None:

@@ -13,7 +13,7 @@ from ranklet.export.exporter import Exporter
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.fp32_head import name_head
 from ranklet.export.onnx.graph import Transformer
-from ranklet.export.proof.as_others import LOGITS, AsOthers, Pooled
+from ranklet.export.proof.as_others import LOGITS, STATES, AsOthers, Pooled
 from ranklet.export.proof.variants import Graph, encoder_graph, export_proven, write_reports
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.call.candidates import TextCandidates
@@ -93,6 +93,7 @@ def as_others(job: ExportJob) -> AsOthers:
         ExportError: there are no probes, or the head is ranklet's own.
     """
     from ranklet.export.onnx.method import Method
+    from ranklet.training.imported.chain import STATES as TOKEN_STATES
     from ranklet.training.rankers.cross_encoder.classifier import PairClassifier
     from ranklet.training.rankers.cross_encoder.training import load_any
 
@@ -102,17 +103,25 @@ def as_others(job: ExportJob) -> AsOthers:
             f"{job.name!r} has the head {job.settings.head}, which no other library knows; export "
             "it as a bundle"
         )
+    if job.settings.template:
+        raise ExportError(
+            f"{job.name!r} reads the logits of two words, which is no graph that others know; "
+            "export it as a bundle, without --layout hub"
+        )
     pairs = example_pairs(Pairing(job.settings, job.tokenizer()).special)
-    logits = Method(network, network.logits)
+    output, by_token = (STATES, True) if network.after else (LOGITS, False)
+    own = TOKEN_STATES if network.after else LOGITS  # as the library's modules name it
+    read = Method(network, lambda *inputs: network.read(*inputs)[own])
     graph = replace(
-        encoder_graph(job.checkpoint, logits, network.inputs, {LOGITS: False}),
+        encoder_graph(job.checkpoint, read, network.inputs, {output: by_token}),
         inputs={name: pairs[name] for name in network.inputs},
         edit=_name_classifier,
     )
     probes = job.probes().nearest(*PROBES)
 
     def score(sessions: Sequence[Runs], texts: Probes) -> NDArray[np.float32]:
-        def pool(logits: "torch.Tensor", inputs: "Mapping[str, torch.Tensor]") -> "torch.Tensor":
+        def pool(made: "torch.Tensor", inputs: "Mapping[str, torch.Tensor]") -> "torch.Tensor":
+            logits = network.logits({**inputs, own: made})
             return inputs[INPUTS[3]].float() @ network.scores(logits)
 
         return _scores(job, Pooled(sessions[0], graph, OUTPUT, pool), texts)
@@ -146,7 +155,7 @@ def example_pairs(special: Sequence[int]) -> "dict[str, torch.Tensor]":
     segments, mask = torch.zeros_like(ids), torch.ones_like(ids)
     segments[:, text:] = 1
     mask[2, 9:] = 0
-    ids[:, 0] = special[0]
+    ids[:, 0] = special[0] if special else plain
     pairs = torch.tensor([[1, 1, 0], [0, 0, 1]])
     return dict(zip(INPUTS, (ids, mask, segments * mask, pairs), strict=True))
 

@@ -50,6 +50,7 @@ TABLE_SCALES = "table_scales.npy"  # of a table of int8, the factor of each row,
 NETWORKS, QUERY_TABLE = "networks", "query_table"
 ENCODERS = ("network", "table", NETWORKS, QUERY_TABLE)
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt")
+OWN_POOLING = "modules"  # of an imported network, whose modules pool in another way
 SIMILARITIES = ("dot", "cosine")
 EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact" if there are many
 SEARCHES = ("exact", "binary", "hnsw")
@@ -77,7 +78,9 @@ class DenseSettings(Settings):
     max_document_tokens: int = integer(256, "tokens read of a document (Zhan et al.)", 1, 1 << 20)
     dimension: int = integer(384, "dimension of the vectors", 1, 1 << 16)
     encoder: str = one_of("network", ENCODERS, "what returns the vectors")
-    pooling: str = one_of("mean", POOLINGS, "how the states of the last layer become a vector")
+    pooling: str = one_of(
+        "mean", POOLINGS, "how the states of the last layer become a vector", untyped=OWN_POOLING
+    )
     similarity: str = one_of("cosine", SIMILARITIES, "score of two vectors")
     document_segment: int = integer(0, "token_type_ids of documents; queries have 0", 0, 1)
     query_prompt: str = text("", "text before every query", MOST_TEXT)

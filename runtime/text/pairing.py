@@ -6,17 +6,26 @@ pairs become token ids, for both training and serving.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.options import Checked, Idle, check_integer, integer, one_of
+from ranklet.runtime.ground.options import (
+    MOST_TEXT,
+    Checked,
+    Idle,
+    check_integer,
+    integer,
+    one_of,
+    text,
+)
 from ranklet.runtime.text.chunks import Span, count_covered, piece_chunks, within, word_windows
 from ranklet.runtime.text.lexicon import Lexicon, Word
 from ranklet.runtime.text.marking import STRATEGIES, Marker, Marks, insert_marks
-from ranklet.runtime.text.tokenizing import encode
+from ranklet.runtime.text.tokenizing import encodable, encode
 
 if TYPE_CHECKING:
     from ranklet.runtime.text.tokenizing import Tokenizer
@@ -32,6 +41,7 @@ MASKS = ("[MASK]", "<mask>")  # BERT's, and RoBERTa's
 EXPANSIONS = ("none", "mask", "hash")
 EXPANSION = 8  # number of tokens appended to a query (Boualili, §7.6)
 SIMPLE = "#"  # the token of the simple marking strategies, and of the expansion hash
+QUERY, DOCUMENT = "{query}", "{document}"  # their places in a template, in this order
 AROUND = 3  # [CLS] and two [SEP], the fewest tokens around a pair
 
 
@@ -102,10 +112,15 @@ class PairFormat(Checked):
     )
     mark_level: str = one_of("document", LEVELS, "mark terms of the document, or of the chunk")
     expansion: str = one_of("none", EXPANSIONS, f"{EXPANSION} tokens to append to queries")
+    template: str = text(
+        "", f"text of a pair that a language model reads, with {QUERY} and {DOCUMENT}", MOST_TEXT
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_integer("stride", self.stride, 1, self.window)
+        if self.template and not 0 <= self.template.find(QUERY) < self.template.find(DOCUMENT):
+            raise InputError(f"template must contain {QUERY} and then {DOCUMENT}")
         if self.expansion == "hash" and self.marking.startswith("sim"):
             raise InputError(
                 f"expansion is 'hash' and marking is {self.marking!r}, so the token # would have "
@@ -171,7 +186,10 @@ class Pairing:
 
     def __init__(self, format: PairFormat, tokenizer: "Tokenizer") -> None:  # noqa: A002
         self.format, self._lexicon = format, Lexicon(tokenizer)
-        self.layout = layout = pair_layout(tokenizer)
+        written = format.template
+        self.layout = layout = pair_layout(tokenizer) if not written else PairLayout([], [], [], ())
+        self._tokenizer = tokenizer
+        self._end = self._template_end() if written else []
         format.check_room(layout.around)
         self._marks = format.marking != "none"
         simple = token_id(tokenizer, SIMPLE) if format.marking.startswith("sim") else -1
@@ -206,6 +224,34 @@ class Pairing:
             read.append(span)
             stems.update(dict.fromkeys(marks))
         return Pair(rows, read, list(stems), count_covered(read) < len(document))
+
+    def pair_texts(self, query: str, document: str) -> Pair:
+        """Return a pair of texts; of one that is too long the template's end is kept."""
+        if not self.format.template:
+            first, second = (encode(self._tokenizer, text).ids for text in (query, document))
+            return self.pair(self.query(first), second)
+        before, _, rest = self.format.template.partition(QUERY)
+        between, _, after = rest.partition(DOCUMENT)
+        begin = len(encodable(before + query + between))
+        found = encode(self._tokenizer, before + query + between + document + after)
+        end = begin + len(encodable(document))
+        own = [at for at, (first, _) in enumerate(found.offsets) if begin <= first < end]
+        most, ids = self.format.max_tokens, found.ids
+        if len(ids) > most:
+            ids = [*ids[: most - len(self._end)], *self._end][:most]
+        read = sum(at < most - len(self._end) for at in own) if len(found.ids) > most else len(own)
+        return Pair([Row(ids, len(ids))], [(0, read)], [], len(found.ids) > most)
+
+    def _template_end(self) -> list[int]:
+        """Return the tokens at the end of a template, whatever the texts are."""
+        template = self.format.template
+        one, other = (
+            encode(self._tokenizer, template.replace(QUERY, text).replace(DOCUMENT, text)).ids
+            for text in ("0", "1 2 3 4")
+        )
+        pairs = zip(reversed(one), reversed(other), strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        return one[len(one) - same :]
 
     def _chunks(
         self, query: Sequence[int], document: Sequence[int]

@@ -11,9 +11,19 @@ from ranklet.corpus.faults import one_line
 from ranklet.runtime.ground.errors import InputError, ModelFolderError, RankletError
 from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
-from ranklet.training.imported.encoder import check_not_generative, check_numbers
-from ranklet.training.imported.folder import ModelFolder
+from ranklet.training.imported.encoder import check_known, check_not_generative, check_numbers
+from ranklet.training.imported.folder import (
+    CONFIG,
+    MODULES,
+    ModelFolder,
+    check_class,
+    check_files,
+    read_json,
+)
 from ranklet.training.imported.forms import Form, Match
+from ranklet.training.imported.tokenizer import check_tokenizer
+
+ROUTES = "router_config.json"  # the modules of a router
 
 
 @cache
@@ -60,6 +70,14 @@ def _recognised(folder: ModelFolder) -> Form:
     best = max(matches.values())
     if best < Match.SURE and not folder.modules:
         check_not_generative(folder.path, folder.config)
+        if "model_type" not in folder.config:
+            whole = folder.path.resolve().parent
+            part = (whole / MODULES).is_file()
+            raise ModelFolderError(
+                f"{str(folder.path)!r} is {'a part of a model' if part else 'no model'}, because "
+                f"its {CONFIG} has no model_type; give "
+                f"{repr(str(whole)) if part else 'the folder of a model'}"
+            )
     fitting = [forms()[name] for name, match in matches.items() if match == best][::-1]
     if len(fitting) > 1:
         raise ModelFolderError(
@@ -70,6 +88,27 @@ def _recognised(folder: ModelFolder) -> Form:
             f"{''.join(f', or {form.hint}' for form in fitting if form.hint)}"
         )
     return fitting[0]
+
+
+def check_folder(path: Path, by_library: bool = True) -> None:
+    """Check all that can be wrong with a folder without reading its network.
+
+    Args:
+        path: the folder.
+        by_library: whether sentence-transformers reads it.
+
+    Raises:
+        ModelFolderError: a file is damaged, unsafe or missing, or the model needs code of its own.
+    """
+    check_files(path)
+    if not by_library:
+        return
+    check_tokenizer(path)
+    for place in (*path.rglob(CONFIG), *path.rglob(ROUTES)):
+        check_known(place.parent, config := read_json(place))
+        types = config.get("types")
+        for each in types.values() if isinstance(types, dict) else ():
+            check_class(each, place.parent)
 
 
 def is_checkpoint(path: str | Path) -> bool:
@@ -146,6 +185,7 @@ def read_model(
         return read_checkpoint(path)
     folder = ModelFolder(path)
     form = recognise(folder, kind)
+    check_folder(folder.path, form.compared)  # before PyTorch is imported, which takes seconds
     for name in options:
         if name not in form.choices:
             raise InputError(f"{folder.name} is a {form.about}, which has no {name} to choose")

@@ -14,23 +14,16 @@ from ranklet.corpus.memory import release
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.imported.encoder import check_known, plain_config, quiet, whole_weights
-from ranklet.training.imported.folder import (
-    CONFIG,
-    ModelFolder,
-    check_class,
-    check_files,
-    read_json,
-)
-from ranklet.training.imported.importing import find_form
-from ranklet.training.imported.tokenizer import check_tokenizer, own_tokenizer, position_rows
+from ranklet.training.imported.encoder import plain_config, quiet, whole_weights
+from ranklet.training.imported.folder import ModelFolder
+from ranklet.training.imported.importing import check_folder, find_form
+from ranklet.training.imported.tokenizer import own_tokenizer, position_rows
 from ranklet.training.one_thread import one_thread_each
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 LIBRARY = "sentence-transformers"
-ROUTES = "router_config.json"  # the modules of a router
 LARGEST = 1e-4  # difference of a number of a vector, or of a score, in float32
 TEXTS = 16  # compared texts, of all lengths; a network that is read wrongly differs on any text
 SMALLEST = 1e-12  # length of a vector that is divided by it
@@ -64,13 +57,7 @@ def load_original(kind: str, path: Path) -> Any:
     import sentence_transformers
     import torch
 
-    check_files(path)
-    check_tokenizer(path)
-    for place in (*path.rglob(CONFIG), *path.rglob(ROUTES)):
-        check_known(place.parent, config := read_json(place))
-        types = config.get("types")
-        for each in types.values() if isinstance(types, dict) else ():
-            check_class(each, place.parent)
+    check_folder(path)
     plain = {"dtype": torch.float32, "attn_implementation": "eager", "use_safetensors": True}
     with one_line(f"{str(path)!r} cannot be loaded"), quiet(), whole_weights(path):
         model = getattr(sentence_transformers, kind)(
@@ -131,8 +118,14 @@ class ReadTransformer(NamedTuple):
         """Return what a module has; at most `most` tokens of a text are read.
 
         Raises:
-            ModelFolderError: see `own_tokenizer`; or it is called with arguments of its own.
+            ModelFolderError: see `own_tokenizer`; or it is no transformer, or is called with
+                arguments of its own.
         """
+        if not is_transformer(module):
+            raise ModelFolderError(
+                f"{str(path)!r} begins with a {type(module).__name__}, which is no transformer; "
+                "supported are Transformer with any modules after it, and StaticEmbedding"
+            )
         calls = module.processing_kwargs
         if own := {key: calls[key] for key in ("common", "text") if calls.get(key)}:
             raise ModelFolderError(

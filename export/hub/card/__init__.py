@@ -53,14 +53,14 @@ def card(
 
 def _examples(checkpoint: Checkpoint, task: str) -> str:
     """Return an example for each library that opens a model and does what comes after the graph."""
-    from ranklet.training.imported.layers import LAYERS
+    from ranklet.training.imported.chain import MODULES
 
     sentence = _read("sentence_transformers")
     if task == "text-ranking":
         return sentence + _read("pairs")
     if getattr(checkpoint.settings, "pooling", "") not in ("mean", "cls"):
         return ""
-    return sentence + (_LAYERS if checkpoint.network.get(LAYERS) else _read("encoder"))
+    return sentence + (_LAYERS if checkpoint.network.get(MODULES) else _read("encoder"))
 
 
 def _slots(settings: Any, sizes: Transformer | None) -> dict[str, object]:

@@ -137,11 +137,17 @@ def as_others(job: ExportJob) -> AsOthers:
         ExportError: there are no probes, or the encoder is a table or two networks.
     """
     from ranklet.export.onnx.method import Method
+    from ranklet.training.imported.chain import STATES as STATES_READ
     from ranklet.training.rankers.dense import training as dense
 
     if job.settings.encoder == "table":
         raise ExportError(
             f"{job.name!r} has static embeddings, which need no graph; others read its own folder"
+        )
+    if job.checkpoint.network.get("output_hidden_states"):
+        raise ExportError(
+            f"{job.name!r} reads the states of all layers, which no other library's graph has; "
+            "export it as a bundle, without --layout hub"
         )
     if job.checkpoint.queries is not None:
         raise ExportError(
@@ -153,7 +159,7 @@ def as_others(job: ExportJob) -> AsOthers:
     graph = encoder_graph(job.checkpoint, states, network.inputs, {STATES: True})
 
     def pool(states: "Tensor", inputs: "Mapping[str, Tensor]") -> "Tensor":
-        return network.pooled(states, inputs["attention_mask"])
+        return network.pooled({**inputs, STATES_READ: states})
 
     def encode(sessions: Sequence[Runs], texts: Probes) -> Vectors:
         return _vectors(job, [Pooled(sessions[0], graph, OUTPUT, pool)], texts)

@@ -25,7 +25,7 @@ from ranklet.runtime.onnx.batches import length_batches, rows_in_budget
 from ranklet.runtime.onnx.encoder import TOKENIZER, open_session
 from ranklet.runtime.onnx.session import Runs, run_each
 from ranklet.runtime.text.analysis import Analyzer
-from ranklet.runtime.text.pairing import PairFormat, Pairing, Row, pair_inputs
+from ranklet.runtime.text.pairing import Pair, PairFormat, Pairing, Row, pair_inputs
 
 if TYPE_CHECKING:
     from ranklet.runtime.bundles.files import BundleFiles
@@ -129,10 +129,7 @@ class CrossEncoder(Ranker):
 
     def score(self, query: QueryContext, candidates: Candidates) -> Scores:
         """Return the score of each candidate."""
-        pieces, query_truncated = self._pieces(query)
-        pairs = [
-            self.pairing.pair(pieces, document) for document in self._documents(query, candidates)
-        ]
+        pairs, query_truncated = self._pairs(query, candidates)
         values = np.empty(len(pairs), np.float32)
         longest = [max(len(row.ids) for row in pair.rows) for pair in pairs]
         rows, together = [len(pair.rows) for pair in pairs], self.session.on_gpu
@@ -157,8 +154,7 @@ class CrossEncoder(Ranker):
 
         The label names the marked stems.
         """
-        (document,) = self._documents(query, candidate)
-        pair = self.pairing.pair(self._pieces(query)[0], document)
+        ((pair,), _) = self._pairs(query, candidate)
         read = ReadSpans(self._field, tuple(pair.read))
         label = f"cross-encoder {self.settings.head}"
         if pair.stems:
@@ -205,6 +201,14 @@ class CrossEncoder(Ranker):
             )
             for own, label in zip(belongs, labels, strict=True)
         ]
+
+    def _pairs(self, query: QueryContext, candidates: Candidates) -> tuple[list[Pair], bool]:
+        """Return the pairs with each candidate, and whether the query is truncated."""
+        if self.settings.template:
+            return [self.pairing.pair_texts(query.text, each) for each in candidates.texts], False
+        pieces, truncated = self._pieces(query)
+        documents = self._documents(query, candidates)
+        return [self.pairing.pair(pieces, each) for each in documents], truncated
 
     def _documents(self, query: QueryContext, candidates: Candidates) -> list[list[int]]:
         """Return the word pieces of each candidate."""

@@ -114,19 +114,15 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "an adapter": (
         lambda f: write(f / "adapter_config.json", {}), "an adapter of another model"
     ),
-    "several poolings": (
-        lambda f: modules_of(f, pooling_mode_max_tokens=True),
-        r"has the pooling \('max', 'mean'\); supported is one of",
-    ),
     "an unknown module": (
         lambda f: modules_of(f, {"type": f"{LIBRARY}.WordWeights2", "path": "2"}),
         "cannot be loaded: .*WordWeights2",
     ),
-    "a module before pooling": (
+    "no pooling": (
         lambda f: write(
             f / "modules.json", [ENCODER[0], {**ENCODER[1], "type": f"{LIBRARY}.Normalize"}]
         ),
-        "has the modules Transformer, Normalize; supported are",
+        "ends in a BertModel, which makes no sentence_embedding",
     ),
     "a module of its own": (
         lambda f: modules_of(f, {"type": "custom_st.Head", "path": "2"}),
@@ -153,18 +149,12 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a layer of another size": (
         lambda f: add_dense(f, rows=8), "cannot be loaded: .*Dense"
     ),
-    "an unknown activation": (
-        lambda f: add_dense(f, activation_function="torch.nn.Hardswish"),
-        "has the activation function Hardswish; supported are Identity, Tanh",
+    "a module that fails": (
+        lambda f: modules_of(f, {"type": f"{LIBRARY}.LSTM", "path": "2"}),
+        "cannot be loaded: .*LSTM|has a LSTM",
     ),
     "an activation of its own": (
         lambda f: add_dense(f, activation_function="evil.Tanh"), "code of its own .evil.Tanh."
-    ),
-    "a residual layer": (
-        lambda f: add_dense(f, out=32, use_residual=True), "Dense with use_residual"
-    ),
-    "a layer of tokens": (
-        lambda f: add_dense(f, module_input_name="token_embeddings"), "Dense from token_embeddings"
     ),
     "weights that are not a number": (spoil_weights, "no finite numbers .* of 'encoder"),
     "an unknown similarity": (

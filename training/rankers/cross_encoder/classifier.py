@@ -1,4 +1,4 @@
-"""A trained cross-encoder of transformers, kept whole: encoder, pooler and classifier."""
+"""A trained cross-encoder of another library, kept whole: encoder and what follows it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,34 +6,30 @@ from typing import Any
 from torch import Tensor, nn
 
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.text.pairing import INPUTS
+from ranklet.training.imported.chain import INPUTS, MODULES, SCORES, Chain, make_activation
 from ranklet.training.imported.encoder import new_network
 
 # Keys in config.json: the number of the label that is the score, the function of the logits, and
 # whether the network reads token_type_ids.
 LABEL, ACTIVATION, SEGMENTS = "ranklet_label", "ranklet_activation", "ranklet_segments"
 
-# Functions of a row of logits, one per label.
-ACTIVATIONS = {"identity": nn.Identity(), "sigmoid": nn.Sigmoid(), "softmax": nn.Softmax(-1)}
 
-
-class PairClassifier(nn.Module):
-    """Score pairs of a query and a document by one label of a classifier.
-
-    The classifier is named ``encoder``, so its weights have transformers' names in a checkpoint.
+class PairClassifier(Chain):
+    """Score pairs of a query and a document by one label.
 
     Args:
-        classifier: a model of transformers for the classification of sequences.
-        label: number of the label.
-        activation: what is applied to the logits, one of `ACTIVATIONS`.
-        segments: whether the classifier reads token_type_ids.
+        network: a model of transformers that classifies sequences, or one whose states the modules
+            read; it is named ``encoder``, so its weights have transformers' names in a checkpoint.
+        config: the content of config.json, with the keys of this module.
+
+    Raises:
+        InputError: the config describes no function, or no module.
     """
 
-    def __init__(self, classifier: nn.Module, label: int, activation: str, segments: bool) -> None:
-        super().__init__()
-        self.encoder = classifier
-        self._label, self._segments = label, segments
-        self._activation = ACTIVATIONS[activation]
+    def __init__(self, network: nn.Module, config: Mapping[str, Any]) -> None:
+        super().__init__(network, config.get(MODULES, ()))
+        self._label, self._activation = int(config[LABEL]), make_activation(config[ACTIVATION])
+        self.inputs = INPUTS if config.get(SEGMENTS) is True else INPUTS[:2]
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, pairs: Tensor
@@ -46,27 +42,18 @@ class PairClassifier(nn.Module):
             token_type_ids: (pairs, tokens) int64, 0 up to the document, then 1.
             pairs: (pairs, pairs) int64, 1 if a row belongs to a pair.
         """
-        logits = self.logits(input_ids, attention_mask, token_type_ids)
-        return pairs.float() @ self.scores(logits)
+        features = self.read(input_ids, attention_mask, token_type_ids)
+        return pairs.float() @ self.scores(self.logits(features))
 
-    def logits(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
-    ) -> Tensor:
-        """Return the logits of all labels, (pairs, labels) float32; see `forward`."""
-        types = {"token_type_ids": token_type_ids} if self._segments else {}
-        output = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **types)
-        found: Tensor = output.logits.float()
-        return found
+    def logits(self, features: dict[str, Any]) -> Tensor:
+        """Return the logits of all labels, (pairs, labels) float32, by what `read` returns."""
+        found: Tensor = self.follow(features)[SCORES] if self.after else features["logits"]
+        return found.float()
 
     def scores(self, logits: Tensor) -> Tensor:
         """Return the scores of pairs by the logits of their labels, (pairs,) float32."""
         found: Tensor = self._activation(logits)[:, self._label]
         return found
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The names of the inputs that the classifier reads."""
-        return INPUTS[:3] if self._segments else INPUTS[:2]
 
 
 def new_classifier(config: Mapping[str, Any], attention: str) -> PairClassifier:
@@ -79,14 +66,11 @@ def new_classifier(config: Mapping[str, Any], attention: str) -> PairClassifier:
     Raises:
         InputError: transformers does not know the network, or a key of this module is wrong.
     """
+    loader = "AutoModel" if config.get(MODULES) else "AutoModelForSequenceClassification"
     try:
-        network: Any = new_network("AutoModelForSequenceClassification", config, attention)
-        label, labels = int(config[LABEL]), network.config.num_labels
-        if not 0 <= label < labels or config[ACTIVATION] not in ACTIVATIONS:
-            raise ValueError(f"label {label} of {labels}, activation {config[ACTIVATION]!r}")
+        return PairClassifier(new_network(loader, config, attention), config)
     except (TypeError, ValueError, KeyError) as error:
         raise InputError(f"config.json does not describe a known classifier: {error}") from error
-    return PairClassifier(network, label, config[ACTIVATION], config.get(SEGMENTS) is True)
 
 
 def is_classifier(config: Mapping[str, Any]) -> bool:

@@ -3,33 +3,40 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from ranklet.corpus.faults import one_line
 from ranklet.runtime.ground.errors import InputError, ModelFolderError
 from ranklet.runtime.rankers.cross_encoder.ranker import IMPORTED, CrossEncoderSettings
 from ranklet.runtime.text.marking import TERMS, added_tokens
 from ranklet.runtime.text.pairing import (
     BERT_SEGMENTS,
+    DOCUMENT,
     MOST_TOKENS,
+    QUERY,
     Pairing,
     PairLayout,
     pair_inputs,
     pair_layout,
 )
-from ranklet.runtime.text.tokenizing import encode
 from ranklet.training.checkpoint import Checkpoint
-from ranklet.training.imported.folder import ModelFolder
-from ranklet.training.imported.layers import name_activation
-from ranklet.training.imported.original import (
-    ReadTransformer,
-    class_names,
-    load_original,
-    shortened,
+from ranklet.training.imported.chain import (
+    MODULES,
+    SCORES,
+    WITHOUT_EFFECT,
+    Chain,
+    describe_modules,
+    name_activation,
+    take_modules,
+    try_modules,
 )
-from ranklet.training.learning.weights import load_weights
+from ranklet.training.imported.folder import ModelFolder
+from ranklet.training.imported.original import ReadTransformer, load_original, shortened
+from ranklet.training.learning.weights import load_weights, take_weights
 from ranklet.training.pretrained.backbone import takes_token_types
 from ranklet.training.rankers.cross_encoder.classifier import (
     ACTIVATION,
@@ -42,7 +49,7 @@ from ranklet.training.rankers.cross_encoder.classifier import (
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-FUNCTIONS = ("identity", "sigmoid", "softmax")  # of logits
+IDENTITY, SOFTMAX = "torch.nn.Identity", "torch.nn.Softmax"  # functions of logits
 SHOWN = 20  # labels in a message
 # The names of the second of two labels that means relevant, and of the first that means the
 # opposite. Without names it is the second one since monoBERT (Nogueira & Cho 2019, §2).
@@ -73,23 +80,32 @@ def import_model(
         InputError: there is no such label.
     """
     model = load_original("CrossEncoder", folder.path)
-    names, prompt = class_names(model), model.prompts.get(model.default_prompt_name)
-    if names != ["Transformer"] or prompt:
-        raise ModelFolderError(
-            f"{str(folder.path)!r} has the modules {', '.join(names)} and the prompt {prompt!r:.60}"
-            "; supported for a cross-encoder is Transformer alone, without a prompt"
-        )
+    prompt = model.prompts.get(model.default_prompt_name)
     read = ReadTransformer.of(model[0], folder.path, MOST_TOKENS)
-    network, tokenizer, marks = read.network, read.tokenizer, marking or "none"
+    tokenizer, marks, template = read.tokenizer, marking or "none", ""
+    if "message" in model[0].modality_config:
+        template = read_template(model[0], prompt, folder.path)
+    elif prompt:
+        raise ModelFolderError(
+            f"{str(folder.path)!r} has the prompt {prompt!r:.60}, which is supported for a "
+            "cross-encoder with a chat template only"
+        )
+    network, modules = _logit_head(model, folder)
+    keys = {MODULES: describe_modules(modules, folder.path)} if modules else {}
     labels = {int(number): str(name) for number, name in read.config["id2label"].items()}
+    activation = name_activation(model.activation_fn)
+    if modules:
+        chain = Chain(network, keys[MODULES])
+        take_modules(chain, modules)
+        scores = try_modules(chain, folder.path, SCORES)[1]
+        labels = labels if len(labels) == scores else {at: str(at) for at in range(scores)}
     number = choose_label(folder, labels, label)
-    activation = name_activation(model.activation_fn, folder.path, FUNCTIONS)
-    if len(labels) == 2 and activation == "identity":  # one logit of two says nothing alone
-        activation = "softmax"
+    if len(labels) == 2 and activation == IDENTITY:  # one logit of two says nothing alone
+        activation = SOFTMAX
     if added_tokens(marks):
         tokenizer = _without_markers(tokenizer)
     try:
-        layout = pair_layout(tokenizer)
+        layout = PairLayout([], [], [], ()) if template else pair_layout(tokenizer)
         longest = read.longest
         most = longest if marks == "none" else longest // 2  # the other half is for marks
         settings = CrossEncoderSettings(
@@ -99,24 +115,86 @@ def import_model(
             mark_tokens=longest - most,
             head=IMPORTED,
             field="",
+            template=template,
         )
     except ModelFolderError:
         raise
     except InputError as error:
         raise ModelFolderError(f"{str(folder.path)!r} cannot read pairs: {error}") from None
-    keys = {
-        LABEL: number,
-        ACTIVATION: activation,
-        SEGMENTS: _reads_segments(folder, model[0], layout),
-    }
+    segments = not template and _reads_segments(folder, model[0], layout)
+    config = {**read.config, **keys, LABEL: number, ACTIVATION: activation, SEGMENTS: segments}
+    whole = PairClassifier(network, config)
+    take_modules(whole, modules)
     return Checkpoint(
         "cross_encoder",
         settings,
         tokenizer=tokenizer,
-        training={"imported": folder.name, "label": labels[number], "activation": activation},
-        network={**read.config, **keys},
-        weights={name: values.numpy() for name, values in network.state_dict().items()},
+        training={
+            "imported": folder.name,
+            "label": labels[number],
+            "activation": activation.rpartition(".")[2].lower(),
+        },
+        network=config,
+        weights=take_weights(whole),
     )
+
+
+def _logit_head(model: Any, folder: ModelFolder) -> tuple[Any, list[Any]]:
+    """Return the network and the modules after it.
+
+    Of a language model that says yes or no (LogitScore), only its states are needed, and the
+    difference of the two rows of its head.
+
+    Raises:
+        ModelFolderError: its logits are changed before they are compared.
+    """
+    first, *modules = model
+    names = [type(each).__name__ for each in modules]
+    if names != ["LogitScore"]:
+        return first.model, [each for each in modules if type(each).__name__ != WITHOUT_EFFECT]
+    from sentence_transformers.base.modules import Dense
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    network, (score,) = first.model, modules
+    if getattr(network.config, "final_logit_softcapping", None):
+        raise ModelFolderError(
+            f"{str(folder.path)!r} has a LogitScore of logits that are capped "
+            "(final_logit_softcapping), which is not supported"
+        )
+    head, rows = network.get_output_embeddings(), [score.true_token_id, score.false_token_id]
+    kept = [head.weight[row] for row in rows if row is not None]
+    biases = [head.bias[row] for row in rows if row is not None and head.bias is not None]
+    size = len(kept[0])
+    dense = Dense(
+        size, 1, bias=bool(biases), activation_function=None, module_output_name=SCORES,
+        init_weight=(kept[0] - sum(kept[1:])).detach()[None],
+        init_bias=(biases[0] - sum(biases[1:])).detach()[None] if biases else None,
+    )  # fmt: skip
+    return network.base_model, [Pooling(size, "lasttoken"), dense]
+
+
+def read_template(module: Any, prompt: str | None, path: Path) -> str:
+    """Return the text of a pair as a chat template writes it, with places for both texts.
+
+    Raises:
+        ModelFolderError: the template does not write both, once each.
+    """
+    form, wanted = module.input_formatter, (QUERY, DOCUMENT)
+    modality, inputs, _ = form.parse_inputs([wanted])
+    if modality != "message":
+        _, inputs = form.batch_to_message(modality, inputs)
+    messages = inputs["message"]
+    if prompt:
+        messages = form.prepend_prompt_to_messages(messages, prompt)
+    options = dict(module.processing_kwargs.get("chat_template") or {})
+    options.pop("restore_suffix", None)
+    with one_line(f"the chat template of {str(path)!r} fails"):
+        text = module.tokenizer.apply_chat_template(messages[0], tokenize=False, **options)
+    if [text.count(each) for each in wanted] != [1, 1] or text.find(QUERY) > text.find(DOCUMENT):
+        raise ModelFolderError(
+            f"the chat template of {str(path)!r} does not write the query and then the document"
+        )
+    return str(text)
 
 
 def difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]) -> float:
@@ -131,16 +209,15 @@ def difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]
     firsts = (shortened(text, settings) for text in texts)
     pairs = list(zip(firsts, texts[::-1], strict=True))
     options: dict[str, Any] = {"show_progress_bar": False, "batch_size": 1}
-    if checkpoint.network[ACTIVATION] == "softmax":
+    if checkpoint.network[ACTIVATION] == SOFTMAX:
         options |= {"activation_fn": torch.nn.Softmax(-1)}
     expected = np.asarray(theirs.predict(pairs, **options), np.float32)
     expected = expected.reshape(len(pairs), -1)[:, checkpoint.network[LABEL]]
     del theirs  # two networks need not be in memory
     network = new_classifier(checkpoint.network, attention="eager")
     load_weights(network.eval(), checkpoint.weights)
-    tokenizer = checkpoint.need_tokenizer()
-    pairing = Pairing(settings, tokenizer)
-    ours = [_score(network, pairing, tokenizer, *pair) for pair in pairs]
+    pairing = Pairing(settings, checkpoint.need_tokenizer())
+    ours = [_score(network, pairing, *pair) for pair in pairs]
     return float(np.abs(np.array(ours, np.float32) - expected).max())
 
 
@@ -211,11 +288,8 @@ def _reads_segments(folder: ModelFolder, module: Any, layout: PairLayout) -> boo
     return True
 
 
-def _score(
-    network: PairClassifier, pairing: Pairing, tokenizer: "Tokenizer", query: str, document: str
-) -> float:
+def _score(network: PairClassifier, pairing: Pairing, query: str, document: str) -> float:
     """Return the score of a pair, as the runtime makes its input."""
-    ids = [encode(tokenizer, text).ids for text in (query, document)]
-    inputs = pair_inputs([pairing.pair(pairing.query(ids[0]), ids[1]).rows])
+    inputs = pair_inputs([pairing.pair_texts(query, document).rows])
     with torch.inference_mode():
         return float(network(*(torch.from_numpy(values) for values in inputs.values()))[0])

@@ -13,11 +13,17 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.protocol import Role
 from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.runtime.onnx.encoder import feeds
-from ranklet.runtime.rankers.dense import NETWORKS, POOLINGS, DenseSettings
+from ranklet.runtime.rankers.dense import NETWORKS, OUTPUT, OWN_POOLING, DenseSettings
 from ranklet.runtime.text.tokenizing import token_ids
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
+from ranklet.training.imported.chain import (
+    MODULES,
+    WITHOUT_EFFECT,
+    describe_modules,
+    take_modules,
+    try_modules,
+)
 from ranklet.training.imported.folder import ModelFolder
-from ranklet.training.imported.layers import LAYERS, linear_layer
 from ranklet.training.imported.original import (
     ReadTransformer,
     class_names,
@@ -42,9 +48,7 @@ _POOLINGS = {
     "mean": "mean", "cls": "cls", "max": "max", "lasttoken": "last",
     "weightedmean": "weighted_mean", "mean_sqrt_len_tokens": "mean_sqrt",
 }  # fmt: skip
-DENSE, NORM, NORMALIZE = "Dense", "LayerNorm", "Normalize"  # modules after the pooling
-IGNORED = "Dropout"  # does nothing outside of training
-SENTENCE = "sentence_embedding"  # what these modules read and write
+POOLING, NORMALIZE = "Pooling", "Normalize"
 
 # The published checkpoints of Zhan et al. 2020 are a BERT that was saved by one of these classes,
 # and nothing else in their folder says how it reads: 20 tokens of a query and 256 of a document,
@@ -117,62 +121,40 @@ def _imported(
     folder: ModelFolder, modules: Sequence[Any], prompts: Prompts, dimension: int | None = None
 ) -> Checkpoint:
     """Return the encoder that some modules of a folder are; see `import_model`."""
-    modules = [each for each in modules if type(each).__name__ != IGNORED]
-    names = class_names(modules)
-    first_normalised = names.index(NORMALIZE) if NORMALIZE in names else len(names)
-    if names[:2] != ["Transformer", "Pooling"] or (
-        not {*names[2:first_normalised]} <= {DENSE, NORM} or {*names[first_normalised + 1 :]}
-    ):
+    read = ReadTransformer.of(modules[0], folder.path)
+    after = [each for each in modules[1:] if type(each).__name__ != WITHOUT_EFFECT]
+    names = class_names(after)
+    cosine = names[-1:] == [NORMALIZE]  # vectors get the length 1 after they are cut
+    after = after[:-1] if cosine else after
+    pooling = OWN_POOLING
+    if names[:1] == [POOLING] and (mode := after[0].pooling_mode) in _POOLINGS:
+        pooling = _POOLINGS[mode]
+    if any(prompts) and not all(getattr(each, "include_prompt", True) for each in after):
         raise ModelFolderError(
-            f"{str(folder.path)!r} has the modules {', '.join(names)}; supported are Transformer, "
-            f"Pooling, {DENSE} and {NORM}, and {NORMALIZE} as the last one, or StaticEmbedding "
-            "alone"
+            f"{str(folder.path)!r} has a {POOLING} that leaves prompts out, which is not supported"
         )
-    first, pooling = modules[:2]
-    after = modules[2:first_normalised]
-    mode = pooling.pooling_mode
-    if mode not in _POOLINGS or (any(prompts) and not pooling.include_prompt):
-        raise ModelFolderError(
-            f"{str(folder.path)!r} has the pooling {mode}"
-            f"{'' if pooling.include_prompt else ' that leaves prompts out'}; supported is one of "
-            f"{', '.join(POOLINGS)}, of all tokens"
-        )
-    if any(getattr(each, "use_residual", False) for each in after):
-        raise ModelFolderError(
-            f"{str(folder.path)!r} has a Dense with use_residual, which is not supported"
-        )
-    layers = [
-        {"type": "dense", **linear_layer(each, folder.path, SENTENCE)}
-        if type(each).__name__ == DENSE
-        else {"type": "layer_norm", "in": each.dimension}
-        for each in after
-    ]
-    read = ReadTransformer.of(first, folder.path)
-    sizes = [first.get_embedding_dimension(), *(each["out"] for each in layers if "out" in each)]
+    described = describe_modules(after[pooling != OWN_POOLING :], folder.path)
     settings = DenseSettings(
         *read.limits,
-        read_dimension(folder, dimension, sizes[-1]),
-        pooling=_POOLINGS[mode],
-        similarity="cosine" if NORMALIZE in names else read_similarity(folder),
+        pooling=pooling,
+        similarity="cosine" if cosine else read_similarity(folder),
         query_prompt=prompts.query,
         document_prompt=prompts.document,
     )
     if not folder.modules and folder.architecture.startswith(REPBERT):
         query, document = (min(read.longest, limit) for limit in REPBERT_LIMITS)
-        settings = DenseSettings(
-            query, document, settings.dimension, similarity="dot", document_segment=1
-        )
-    network = DenseNetwork(read.network, settings, layers)
-    for layer, module in zip(network.layers, after, strict=True):
-        own = module.linear if type(module).__name__ == DENSE else module.norm
-        part = layer[0] if isinstance(layer, torch.nn.Sequential) else layer
-        part.load_state_dict(own.state_dict())
+        settings = DenseSettings(query, document, similarity="dot", document_segment=1)
+    network = DenseNetwork(read.network, settings, described)
+    take_modules(network, after[pooling != OWN_POOLING :])
+    hidden = modules[0].get_embedding_dimension()
+    pooled = {} if pooling == OWN_POOLING else {OUTPUT: torch.zeros((1, hidden))}
+    whole = try_modules(network, folder.path, OUTPUT, **pooled)[1]
     return Checkpoint(
         "dense",
-        settings,
+        replace(settings, dimension=read_dimension(folder, dimension, whole)),
         tokenizer=read.tokenizer,
         training={"imported": folder.name},
-        network={**read.config, LAYERS: layers},
+        network={**read.config, MODULES: described},
         weights=take_weights(network),
     )
 
@@ -188,7 +170,7 @@ def difference(folder: ModelFolder, checkpoint: Checkpoint, texts: Sequence[str]
             yield from make_table(part).encode(prompted, settings.max_query_tokens, 0).vectors
             return
         network = DenseNetwork(
-            new_model(part.network, "eager", segments=False), part.settings, part.network[LAYERS]
+            new_model(part.network, "eager", segments=False), part.settings, part.network[MODULES]
         )
         load_weights(network.eval(), part.weights)
         prompt = getattr(settings, f"{role}_prompt")

@@ -1,4 +1,4 @@
-"""A dense encoder: a transformer, pooling, and layers over the pooled vector."""
+"""A dense encoder: a transformer, pooling, and modules over the pooled vector."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,13 +8,11 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from ranklet.runtime.dense.pooling import ADDITIVE
-from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.rankers.dense import INPUTS, DenseSettings
-from ranklet.training.imported.layers import ACTIVATIONS
-from ranklet.training.pretrained.backbone import takes_token_types
+from ranklet.runtime.rankers.dense import OUTPUT, OWN_POOLING, DenseSettings
+from ranklet.training.imported.chain import STATES, Chain, is_dense
 
 
-class DenseNetwork(nn.Module):
+class DenseNetwork(Chain):
     """Encode texts as one vector each.
 
     RepBERT's vector is the mean of the last layer over all tokens, [CLS] and [SEP] included
@@ -23,18 +21,16 @@ class DenseNetwork(nn.Module):
     Args:
         encoder: a model of transformers with a last_hidden_state.
         settings: pooling, similarity and dimension.
-        layers: descriptions of the layers after pooling, see `make_layer`.
+        modules: descriptions of the modules after the pooling, or after the transformer if they
+            pool themselves; see `Chain`.
     """
 
     def __init__(
-        self, encoder: nn.Module, settings: DenseSettings, layers: Sequence[Mapping[str, Any]] = ()
+        self, encoder: nn.Module, settings: DenseSettings, modules: Sequence[Mapping[str, Any]] = ()
     ) -> None:
-        super().__init__()
-        self.encoder = encoder
-        self.layers = nn.Sequential(*map(make_layer, layers))
+        super().__init__(encoder, modules)
         self._pooling, self._dimension = settings.pooling, settings.dimension
         self._normalise = settings.similarity == "cosine"
-        self.inputs = INPUTS if takes_token_types(encoder) else INPUTS[:2]
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
@@ -46,33 +42,32 @@ class DenseNetwork(nn.Module):
             attention_mask: (batch, tokens) int64, 1 at tokens and 0 at padding, which comes last.
             token_type_ids: (batch, tokens) int64; not used by an encoder without token types.
         """
-        return self.pooled(self.states(input_ids, attention_mask, token_type_ids), attention_mask)
+        return self.pooled(self.read(input_ids, attention_mask, token_type_ids))
 
-    def states(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
-    ) -> Tensor:
+    def states(self, *inputs: Tensor) -> Tensor:
         """Return the states of the last layer, (batch, tokens, hidden) float32; see `forward`."""
-        types = {"token_type_ids": token_type_ids} if len(self.inputs) == len(INPUTS) else {}
-        states: Tensor = self.encoder(
-            input_ids=input_ids, attention_mask=attention_mask, **types
-        ).last_hidden_state
-        return states.float()
+        states: Tensor = self.read(*inputs)[STATES]
+        return states
 
-    def pooled(self, states: Tensor, attention_mask: Tensor) -> Tensor:
-        """Return the vectors of texts by the states of their tokens."""
-        vectors: Tensor = self.layers(pool(states, attention_mask, self._pooling))
-        vectors = vectors[:, : self._dimension]
+    def pooled(self, features: Mapping[str, Any]) -> Tensor:
+        """Return the vectors of texts by what `read` returns."""
+        vectors = self._vectors(features)[:, : self._dimension]
         return normalize(vectors, dim=1) if self._normalise else vectors
 
-    def with_states(
-        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def _vectors(self, features: Mapping[str, Any], vectors: Tensor | None = None) -> Tensor:
+        """Return what the modules make of pooled vectors; None pools the states."""
+        if vectors is None and self._pooling != OWN_POOLING:
+            vectors = pool(features[STATES], features["attention_mask"], self._pooling)
+        found: Tensor = self.follow({**features, OUTPUT: vectors})[OUTPUT]
+        return found
+
+    def with_states(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Return the vectors, (batch, dimension), and what is pooled, (batch, tokens, hidden).
 
         Explanations need the second output; see `TOKEN_STATES`.
         """
-        states = self.states(input_ids, attention_mask, token_type_ids)
-        return self.pooled(states, attention_mask), self.layers(states)
+        features = self.read(*inputs)
+        return self.pooled(features), self._vectors(features, features[STATES])
 
     @property
     def is_additive(self) -> bool:
@@ -81,9 +76,13 @@ class DenseNetwork(nn.Module):
         A bias adds to each token in a mean, but the weights of mean_sqrt do not add up to 1.
         """
         linear = all(
-            isinstance(part, nn.Linear | nn.Identity | nn.Sequential)
-            and not (self._pooling == "mean_sqrt" and getattr(part, "bias", None) is not None)
-            for part in self.layers.modules()
+            (isinstance(part, nn.Linear | nn.Identity | nn.ModuleList) or is_dense(part))
+            and not (
+                self._pooling == "mean_sqrt"
+                and isinstance(part, nn.Linear)
+                and part.bias is not None
+            )
+            for part in self.after.modules()
         )
         return self._pooling in ADDITIVE and linear
 
@@ -110,22 +109,3 @@ def pool(states: Tensor, mask: Tensor, pooling: str) -> Tensor:
     total = (states * shown).sum(1)
     count = shown.sum(1).clamp(min=1e-9)
     return total / (count.sqrt() if pooling == "mean_sqrt" else count)
-
-
-def make_layer(description: Mapping[str, Any]) -> nn.Module:
-    """Return a layer with random weights.
-
-    Args:
-        description: ``{"type": "dense", "in": 384, "out": 128, "bias": True, "activation":
-            "tanh"}`` or ``{"type": "layer_norm", "in": 384}``.
-
-    Raises:
-        InputError: the description is of no known layer.
-    """
-    try:
-        if description["type"] == "layer_norm":
-            return nn.LayerNorm(description["in"])
-        linear = nn.Linear(description["in"], description["out"], bias=description["bias"])
-        return nn.Sequential(linear, ACTIVATIONS[description["activation"]]())
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"{dict(description)} describes no known layer: {error!r}") from error

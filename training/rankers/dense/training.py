@@ -16,7 +16,7 @@ from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.encoders.encoder_texts import EncoderTexts
 from ranklet.training.encoders.mined_negatives import MinedNegatives
 from ranklet.training.encoders.text_pairs import Batch
-from ranklet.training.imported.layers import LAYERS
+from ranklet.training.imported.chain import MODULES
 from ranklet.training.learning.device import autocast, choose_device
 from ranklet.training.learning.losses import in_batch_softmax
 from ranklet.training.learning.record import planned
@@ -52,7 +52,7 @@ def train(
 ) -> Checkpoint:
     """Fine-tune an encoder on queries and their relevant documents; see `EncoderTexts`.
 
-    Pooling, similarity, segments, prompts and layers are those of the encoder it starts from,
+    Pooling, similarity, segments, prompts and modules are those of the encoder it starts from,
     unless the options change them.
 
     Raises:
@@ -61,7 +61,7 @@ def train(
     """
     backbone = load_backbone(options.backbone, segments=options.segments == "distinct")
     begin = import_backbone(backbone.folder)
-    layers = begin.network.get(LAYERS, ()) if begin else ()
+    modules = begin.network.get(MODULES, ()) if begin else ()
     kept = begin.settings if begin else DenseSettings(dimension=backbone.config.hidden_size)
     settings = DenseSettings(
         *options.limits,
@@ -78,9 +78,9 @@ def train(
     )
     prompts = settings.query_prompt, settings.document_prompt
     texts = EncoderTexts(collection, queries, dev, options, backbone, prompts)
-    model = DenseNetwork(backbone.model, settings, layers)
+    model = DenseNetwork(backbone.model, settings, modules)
     if begin is not None:
-        load_weights(model.layers, begin.weights, "layers.")
+        load_weights(model.after, begin.weights, "after.")
     of_queries = partial(texts.encode, model, model.forward, 0)
     of_documents = partial(texts.encode, model, model.forward, settings.document_segment)
     scale, score_loss = 1.0, {"softmax": in_batch_softmax, "margin": in_batch_loss}[options.loss]
@@ -113,11 +113,11 @@ def train(
         steps = planned(options, len(texts.pairs.batches(0))).steps
         length = replace(options, steps=steps, epochs=Options.epochs)
     trained = texts.learn("dense", settings, model, loss, evaluate, batches=batches, options=length)
-    return replace(trained, network={**trained.network, LAYERS: list(layers)})
+    return replace(trained, network={**trained.network, MODULES: list(modules)})
 
 
 def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> DenseNetwork:
     """Return the encoder of a checkpoint; see `load_network`."""
-    layers = checkpoint.network.get(LAYERS, ())
-    build = partial(DenseNetwork, settings=checkpoint.settings, layers=layers)
+    modules = checkpoint.network.get(MODULES, ())
+    build = partial(DenseNetwork, settings=checkpoint.settings, modules=modules)
     return load_network(checkpoint, "dense", build, attention, segments=False)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from benchmarks.papers.text_scorer import text_scorer
 from tests.classifiers import INPUTS, LOGITS, change_json, classifier_folder
-from tests.models import CLASSIFIERS, TEXTS, sentence_transformers
+from tests.models import CLASSIFIERS, TEXTS, sentence_transformers, transformer_folder
 from tokenizers import Tokenizer
 
 from ranklet.runtime.ground.errors import InputError, ModelFolderError
@@ -212,7 +212,6 @@ def test_several_labels_need_a_choice(three_labels: Path, saved: Path) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
-    "activation": ({"config.json": {OLDER: "torch.nn.Tanh"}}, "the activation function Tanh"),
     "prompt": (
         {
             "config_sentence_transformers.json": {
@@ -220,14 +219,14 @@ REFUSED: dict[str, tuple[dict[str, dict[str, Any]], str]] = {
             },
             "modules.json": {"all": [TRANSFORMER]},
         },
-        "the prompt 'query: '; supported",
+        "the prompt 'query: ', which is supported for a cross-encoder with a chat template only",
     ),
     "modules": (
         {
             "config_sentence_transformers.json": KIND,
             "modules.json": {"all": [TRANSFORMER, SCORES]},
         },
-        "cannot be loaded: |modules Transformer, LogitScore and",
+        "has a LogitScore|cannot be loaded: ",
     ),
     "own code": ({"config.json": {"auto_map": {"AutoModel": "x.Y"}}}, "needs code of its own"),
     "labels": (
@@ -316,3 +315,60 @@ def test_a_precise_marking_needs_its_tokens(tmp_path: Path) -> None:
         read_model(folder, label="1", marking="pre_pair")
     with pytest.raises(InputError, match="marking is 'stars'"):
         read_model(folder, label="1", marking="stars")
+
+
+CHAT = (
+    "{% for each in messages %}{% if each['role'] == 'query' %}<s>Query: {{ each['content'] }}\n"
+    "{% elif each['role'] == 'document' %}Document: {{ each['content'] }}"
+    "{% else %}{{ each['content'] }}|{% endif %}{% endfor %}</s>\nanswer: "
+)
+
+
+def chain_folder(folder: Path, architecture: str = "", **model: Any) -> Path:
+    """Save a cross-encoder that pools, or a language model whose answer is yes or no."""
+    import torch
+
+    library = sentence_transformers()
+    modules = library.sentence_transformer.modules
+    if architecture:
+        plain = transformer_folder(folder / "plain", architecture)
+        parts: list[Any] = [
+            modules.Transformer(str(plain)), modules.Pooling(32, "cls"),
+            modules.Dense(32, 32, activation_function=torch.nn.GELU()), modules.LayerNorm(32),
+            modules.Dense(32, 1, activation_function=None, module_output_name="scores"),
+        ]  # fmt: skip
+    else:
+        plain = transformer_folder(folder / "plain", "qwen3", "ForCausalLM")
+        (plain / "chat_template.jinja").write_text(CHAT)
+        first = modules.Transformer(str(plain), transformer_task="text-generation")
+        first.max_seq_length = 80
+        parts = [first, library.cross_encoder.modules.LogitScore(40, 41)]
+    library.CrossEncoder(modules=parts, device="cpu", **model).save_pretrained(str(folder / "m"))
+    return folder / "m"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("architecture", "model"),
+    [
+        ("bert", {}),
+        ("modernbert", {}),
+        ("", {}),
+        ("", {"prompts": {"a": "Judge!"}, "default_prompt_name": "a"}),
+    ],
+)
+def test_modules_after_the_transformer_score(
+    architecture: str, model: dict[str, Any], tmp_path: Path
+) -> None:
+    folder = chain_folder(tmp_path, architecture, **model)
+    checkpoint = read_model(folder)
+    texts = (*TEXTS, "is a cat here?", "{query} <s> ")
+    assert difference_of(ModelFolder(folder), checkpoint, texts) <= LARGEST
+    assert bool(checkpoint.settings.template) == (not architecture)
+    assert checkpoint.settings.template.startswith("Judge!|") == bool(model)
+    score = text_scorer(read_checkpoint(checkpoint.save(tmp_path / "c")))
+    pairs = [(query, document) for query in (texts[1], "x") for document in texts[-3:]]
+    theirs = sentence_transformers().CrossEncoder(str(folder), device="cpu")
+    expected = theirs.predict(pairs, batch_size=1)
+    assert score(pairs) == pytest.approx(expected, abs=LARGEST)
+    assert len({round(float(each), 4) for each in expected}) > 2

@@ -12,6 +12,7 @@ from tests.models import (
     ARCHITECTURES,
     LONGEST,
     TEXTS,
+    chain_folder,
     probes,
     router_folder,
     sentence_folder,
@@ -48,7 +49,8 @@ def served(checkpoint: Checkpoint, folder: Path) -> DenseEncoder:
 def theirs(folder: Path, **options: Any) -> np.ndarray[Any, Any]:
     """Return what sentence-transformers makes of `TEXTS`."""
     model = sentence_transformers().SentenceTransformer(str(folder), device="cpu").float()
-    vectors: np.ndarray[Any, Any] = model.encode(list(TEXTS), **options)
+    # Each alone, because a convolution reads padding, too.
+    vectors: np.ndarray[Any, Any] = model.encode(list(TEXTS), batch_size=1, **options)
     return vectors
 
 
@@ -191,7 +193,22 @@ MODULES: dict[str, tuple[Modules, int, str]] = {
         8,
         "cosine",
     ),
-}
+    "Dense with a residual": (
+        lambda m: [m.Dense(32, 32, use_residual=True), m.Dense(32, 8, use_residual=True)], 8, "dot"
+    ),
+    "Normalize, Dense": (lambda m: [m.Normalize(), m.Dense(32, 8)], 8, "dot"),
+}  # fmt: skip
+# Modules in place of the pooling, or before it, and how long their vectors are.
+OTHERS: dict[str, tuple[Modules, int]] = {
+    "two poolings": (lambda m: [m.Pooling(32, pooling_mode=("mean", "max"))], 64),
+    "Dense of tokens": (
+        lambda m: [m.Dense(32, 8, module_input_name="token_embeddings"), m.Pooling(8, "cls")], 8
+    ),
+    "CNN": (lambda m: [m.CNN(32, 16, [1, 3]), m.Pooling(32, "mean")], 32),
+    "WeightedLayerPooling": (
+        lambda m: [m.WeightedLayerPooling(32, 2, 1), m.Pooling(32, "mean"), m.Normalize()], 32
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.slow
@@ -204,6 +221,19 @@ def test_modules_after_pooling_are_kept(name: str, tmp_path: Path) -> None:
     assert checkpoint.settings.similarity == similarity  # vectors of length 1 have the cosine
     is_sum = check_equal(folder, checkpoint, tmp_path)
     assert is_sum == (name in ("Dense with Identity", "Normalize"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OTHERS)
+def test_modules_that_pool_in_another_way_are_run(name: str, tmp_path: Path) -> None:
+    modules, dimension = OTHERS[name]
+    layers = {"output_hidden_states": True} if name == "WeightedLayerPooling" else {}
+    folder = chain_folder(tmp_path / "model", modules, **layers)
+    checkpoint = read_model(folder)
+    assert (checkpoint.settings.pooling, checkpoint.settings.dimension) == ("modules", dimension)
+    assert not check_equal(folder, checkpoint, tmp_path)
+    again = read_model(checkpoint.save(tmp_path / "checkpoint"))
+    assert load(again).after.state_dict().keys() == load(checkpoint).after.state_dict().keys()
 
 
 @pytest.mark.slow

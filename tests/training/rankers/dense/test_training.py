@@ -235,7 +235,7 @@ def test_training_keeps_what_its_encoder_does_after_the_transformer(
     assert settings.document_segment == 0
     again = train(tiny.data.collection, learned.save(tmp_path / "c"), epochs=1)
     assert (again.settings.pooling, again.settings.dimension) == ("cls", 16)
-    assert again.weights["layers.0.0.weight"].shape == (16, 32)
+    assert again.weights["after.0.linear.weight"].shape == (16, 32)
     cosine = train(
         tiny.data.collection, sentence_backbone, epochs=1, similarity="cosine", segments="distinct"
     )
