@@ -345,11 +345,21 @@ def _read(name: str, value: Any, option: Option) -> Any:
     return found
 
 
+def is_blank(query: str) -> bool:
+    """Return whether a query is empty, or the star that stands for it elsewhere."""
+    return query.strip() in ("", "*")
+
+
+def check_text(text: object, name: str = "query") -> None:
+    """Raise InputError unless `text` is a string; `name` is for the message."""
+    if not isinstance(text, str):
+        raise InputError(f"{name} must be a string, not {type(text).__name__}")
+
+
 def check_query(query: object, name: str = "query") -> None:
     """Raise InputError unless `query` is a non-empty string; `name` is for the message."""
-    if not isinstance(query, str):
-        raise InputError(f"{name} must be a string, not {type(query).__name__}")
-    if not query.strip():
+    check_text(query, name)
+    if isinstance(query, str) and not query.strip():
         raise InputError(f"{name} is empty; give at least one word")
 
 

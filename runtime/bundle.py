@@ -19,6 +19,8 @@ from ranklet.runtime.asks import (
     Where,
     asking,
     check_query,
+    check_text,
+    is_blank,
     own_documents,
 )
 from ranklet.runtime.bundles.files import BundleFiles, Check, locate_additions, stamp_additions
@@ -394,7 +396,8 @@ class Bundle(os.PathLike[str]):
         """Rank the collection, or the caller's own documents, for a query.
 
         Args:
-            query: the query's text, not empty; or a `Query` with phrases, excluded words, prefixes.
+            query: the query's text; or a `Query` with phrases, excluded words, prefixes. An empty
+                one returns all documents that the options allow, in the collection's order.
             documents: the caller's own texts, which are ranked instead of the collection. All of
                 them are returned, up to k. Lexical rankers give texts without a match the score 0.
             **named: the options of a search; docs/options.md has them with examples.
@@ -403,7 +406,8 @@ class Bundle(os.PathLike[str]):
             The hits, best first; empty if the collection has no word of the query.
 
         Raises:
-            InputError: the query is empty or not a string, a document is not a text, or an option
+            InputError: the query is not a string, or empty beside documents or in Milvus; a
+                document is not a text, or an option
                 has a value that cannot be used, for these documents or beside another option.
             OutOfTimeError: the budget was spent before the filter was evaluated, or while a text
                 of very many words was read.
@@ -462,6 +466,7 @@ class Bundle(os.PathLike[str]):
                 the documents.
         """
         ask = ContextAsk.named({**named, "tokens": tokens})
+        check_query(getattr(query, "text", query))
         query = _typed(query, ask)
         text = query if isinstance(query, str) else query.text
         places = self._common_words(text, stored=True, synonyms=ask.synonyms)
@@ -601,7 +606,7 @@ class Bundle(os.PathLike[str]):
         """
         texts = as_list(queries, "queries", "call rank for one")
         for index, query in enumerate(texts):
-            check_query(getattr(query, "text", query), f"queries[{index}]")
+            check_text(getattr(query, "text", query), f"queries[{index}]")
         deadline, rankings = Deadline(Ask.named(named).budget_ms), []
         for text in texts:
             named["budget_ms"] = deadline.left_ms()
@@ -794,6 +799,8 @@ class Bundle(os.PathLike[str]):
 
         if hit.explanation is not None:
             return strongest(self.highlight(hit))
+        if is_blank(query):
+            return []
         places = self._common_words(query, synonyms=synonyms)
         if common := places(f"{hit.title}\n{hit.text}"):
             return common
@@ -859,7 +866,8 @@ class Bundle(os.PathLike[str]):
 
 def _typed(query: "str | Query", ask: Ask) -> "str | Query":
     """Return what a person typed as a query; a plain text needs no reading."""
-    if isinstance(query, str) and not ask.syntax and not ask.typos and ask.fields is None:
+    plain = not ask.syntax and not ask.typos and ask.fields is None
+    if isinstance(query, str) and (plain or is_blank(query)):
         return query
     from ranklet.runtime.syntax.query_syntax import read_typed_query
 

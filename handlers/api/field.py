@@ -63,7 +63,8 @@ class Field(NamedTuple):
         default: what counts if it is missing or null.
         least: the smallest number.
         most: the largest number, or the most characters or documents; the name of a limit.
-        needed: whether it must be given, with at least one word.
+        needed: whether it must be given.
+        blank: whether a text may be empty, though it must be given.
         values: the only ones.
     """
 
@@ -75,6 +76,7 @@ class Field(NamedTuple):
     least: float | None = None
     most: float | str | None = None
     needed: bool = False
+    blank: bool = False
     values: tuple[str, ...] = ()
 
     @classmethod
@@ -123,7 +125,7 @@ class Field(NamedTuple):
         bounds = {"minimum": self.least, "maximum": self.largest(limits)}
         if self.type is STRING:
             bounds = {"maxLength": self.largest(limits), "enum": list(self.values) or None}
-            bounds["pattern"] = r"\S" if self.needed else None
+            bounds["pattern"] = r"\S" if self.needed and not self.blank else None
         elif self.type is DOCUMENTS:
             bounds = {"minItems": int(self.filled), "maxItems": self.largest(limits)}
             bounds["items"] = {"$ref": "#/components/schemas/Document"}

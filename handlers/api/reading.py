@@ -30,7 +30,7 @@ from ranklet.handlers.api.field import (
 )
 from ranklet.handlers.api.fields import list_fields
 from ranklet.handlers.api.limits import Limits, characters
-from ranklet.runtime.asks import MAX_PARTS, MAX_WORDS, own_documents
+from ranklet.runtime.asks import MAX_PARTS, MAX_WORDS, is_blank, own_documents
 from ranklet.runtime.ground.errors import suggest
 from ranklet.runtime.ground.strict_json import unique
 
@@ -269,7 +269,7 @@ def _check_string(field: Field, value: str, most: int | None) -> None:
         raise RequestError(
             413, f"{field.name!r} has {length:,} characters; at most {most:,} are allowed"
         )
-    if field.needed and not value.strip():
+    if field.needed and not field.blank and not value.strip():
         raise RequestError(422, f"{field.name!r} is empty; give at least one word")
     if field.values and value not in field.values:
         raise RequestError(
@@ -351,7 +351,7 @@ def typed(request: Request) -> "str | Query":
         InputError: the query cannot be read with `syntax`; see `Query.parse`.
     """
     text: str = request["query"]
-    if not (request["syntax"] or request["typos"]):
+    if not (request["syntax"] or request["typos"]) or is_blank(text):
         return text
     from ranklet.runtime.syntax.query_syntax import (  # no cost of plain queries
         Query,

@@ -25,6 +25,7 @@ from ranklet.runtime.hits import Hit, Ranking, Timing
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipelines.pipeline import Boost, Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import open_ranker
+from ranklet.runtime.search.browsing import EVERYTHING, Everything
 from ranklet.runtime.search.groups import number_groups
 from ranklet.runtime.search.port import Call, Search, steadily
 from ranklet.runtime.search.reading import find_postings, read_query
@@ -78,7 +79,7 @@ class LocalSearch(Search):
 
     def ranker(self, name: str) -> Ranker:
         """Return a ranker, opened on first use."""
-        return open_ranker(self.files, name)
+        return Everything(self.documents) if name == EVERYTHING else open_ranker(self.files, name)
 
     countable = True
 
@@ -248,7 +249,8 @@ class LocalSearch(Search):
         query, pipeline, deadline, *_ = call
         allowed, documents = self._ranked_ones(call), self.documents if self.exists else None
         (first, *_), rankers = pipeline.rankers, self.files.manifest.rankers
-        if pipeline.boost is not None and KINDS[rankers[first].kind].every_term:
+        by_words = first in rankers and KINDS[rankers[first].kind].every_term
+        if pipeline.boost is not None and by_words:
             from ranklet.runtime.search.boosting import over_all_matches
 
             pipeline = over_all_matches(pipeline, len(self.documents))

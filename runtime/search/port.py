@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, NamedTuple, ParamS
 import numpy as np
 from numpy.typing import NDArray
 
-from ranklet.runtime.asks import Ask, ContextAsk, Where
+from ranklet.runtime.asks import Ask, ContextAsk, Where, is_blank
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
@@ -19,6 +19,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.ground.errors import BundleError, InputError, OutOfTimeError, RemoteError
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.pipelines.pipeline import Pipeline, Retrieve
+from ranklet.runtime.search.browsing import browse
 from ranklet.runtime.search.run import Run
 from ranklet.runtime.storage.address import Address
 from ranklet.runtime.text.analysis import Vocabulary
@@ -299,7 +300,10 @@ class Search(ABC):
 
     def _call(self, query: "str | Query", pipeline: Pipeline, ask: Ask) -> Call:
         deadline = Deadline(ask.budget_ms)
-        call = Call(self.read(query, deadline), pipeline, deadline, ask.where)
+        read = self.read(query, deadline)
+        if is_blank(read.text):
+            pipeline = browse(pipeline, ask, len(self.documents))
+        call = Call(read, pipeline, deadline, ask.where)
         if ask.synonyms:
             self.check_synonyms()
         else:
@@ -321,7 +325,7 @@ class Search(ABC):
         self, query: "str | Query", pipeline: Pipeline, ask: Ask
     ) -> list[tuple[str, float]]:
         """Return the ids and scores of the documents that come back, best first."""
-        run = self._reaching(Call(self.read(query), pipeline, where=ask.where), ask)
+        run = self._reaching(self._call(query, pipeline, ask), ask)
         positions, scores = run.chosen(ask)
         return list(zip(run.ids(positions), scores.tolist(), strict=True))
 

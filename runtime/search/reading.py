@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ranklet.runtime.asks import Ask, check_query
+from ranklet.runtime.asks import Ask, check_query, is_blank
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
@@ -45,13 +45,15 @@ def read_query(
         columns: the metadata of the collection; None if it is not asked for.
 
     Raises:
-        InputError: as `meaning`; or the text is empty or no string, or a query with syntax comes
-            with the caller's own documents, or corrects typos where documents are hidden; or it
+        InputError: as `meaning`; or the text is no string, or it is empty or a query with syntax
+            beside the caller's own documents; or it corrects typos where documents are hidden, or
             gives a weight to a field that the bundle does not have.
     """
     analysis = bundle.analyzer.begin((deadline or Deadline()).look)
     if isinstance(query, str):
-        check_query(query)
+        if own:
+            check_query(query)
+        query = "" if is_blank(query) else query
         return QueryContext(query, analysis, signs=unread_signs(query, _columns(bundle)))
     from ranklet.runtime.syntax.query_syntax import Query  # no cost of plain queries
 

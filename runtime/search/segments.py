@@ -25,6 +25,7 @@ from ranklet.runtime.pipelines.pipeline import Boost
 from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.rankers.segments import SegmentedRanker, SegmentedRetriever
 from ranklet.runtime.search.boosting import at_one_time
+from ranklet.runtime.search.browsing import EVERYTHING
 from ranklet.runtime.search.local import LocalSearch
 from ranklet.runtime.search.reading import read_query
 from ranklet.runtime.storage.forward import Gathered
@@ -170,6 +171,8 @@ class SegmentedSearch(LocalSearch):
 
     def ranker(self, name: str) -> Ranker:
         """Return a ranker over all parts, opened on first use."""
+        if name == EVERYTHING:
+            return super().ranker(name)
         if name not in self._rankers:
             base = open_ranker(self.files, name)
             kind = SegmentedRetriever if isinstance(base, Retriever) else SegmentedRanker

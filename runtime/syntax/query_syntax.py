@@ -51,7 +51,7 @@ class Query:
         typed: what a person typed, signs included; "" if nobody did.
 
     Raises:
-        InputError: nothing is left to rank by, or a part is no text.
+        InputError: a part is no text.
     """
 
     text: str
@@ -70,8 +70,6 @@ class Query:
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
             raise InputError(f"a query's text must be a string, not {type(self.text).__name__}")
-        if not self.text.strip():
-            raise InputError("the query has no word to rank by; add one that is not excluded")
         for name in _PARTS:
             parts = tuple(as_list(getattr(self, name), name, "put the one in a list"))
             if not all(isinstance(each, str) for each in parts):
@@ -96,7 +94,7 @@ class Query:
 
         Raises:
             InputError: a quote is not closed, a phrase is empty, a star is not at the end of a word
-                of two letters or more, a minus stands alone, or nothing is left to rank by.
+                of two letters or more, or a minus stands alone.
 
         >>> Query.parse('"knead it" -wheat brea*')
         Query('knead it brea', phrases=('knead it',), prefixes=('brea',), excluded=('wheat',))

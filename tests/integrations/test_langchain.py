@@ -72,8 +72,6 @@ def test_errors_are_those_of_ranklet(ours: Any, bundle: Bundle, built: "Built") 
     with pytest.raises(InputError, match="no collection"):
         ours.RankletRetriever(bundle=built.exported)
     retriever = ours.RankletRetriever(bundle=bundle)
-    with pytest.raises(InputError, match="query is empty"):
-        retriever.invoke("  ")
     with pytest.raises(InputError, match="unknown option 'kk'"):
         retriever.invoke(QUERY, kk=3)
 

@@ -81,8 +81,6 @@ def test_errors_are_those_of_ranklet(
         ours.RankletRetriever(bundle, pipeline="none")
     with pytest.raises(InputError, match="no collection"):
         ours.RankletRetriever(built.exported)
-    with pytest.raises(InputError, match="query is empty"):
-        ours.RankletRetriever(bundle).retrieve(" ")
     with pytest.raises(InputError, match="give query_str= or query_bundle="):
         ours.RankletPostprocessor(bundle=bundle).postprocess_nodes(nodes)
 

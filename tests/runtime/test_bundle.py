@@ -278,12 +278,12 @@ def test_objects_of_the_caller_are_not_changed(bundle: Bundle) -> None:
 
 
 @pytest.mark.parametrize("query", ["", " ", "\t\n\u2003"])
-def test_an_empty_query_is_refused(bundle: Bundle, query: str) -> None:
-    for ask in (bundle.rank, bundle.score, bundle.rank_ids):
+def test_an_empty_query_is_refused_where_documents_are_scored(bundle: Bundle, query: str) -> None:
+    for ask in (bundle.score, bundle.features, bundle.context):
         with pytest.raises(InputError, match="query is empty; give at least one word"):
             ask(query)
-    with pytest.raises(InputError, match=r"queries\[1\] is empty"):
-        bundle.rank_batch(["dough", query])
+    with pytest.raises(InputError, match="query is empty"):
+        bundle.rank(query, ["my own text"])
     with pytest.raises(InputError, match="query is empty"):
         bundle.explain(query, "bread")
 
@@ -470,7 +470,7 @@ def test_they_take_what_the_others_take() -> None:
 
 def test_errors_arrive_where_the_answer_is_awaited(bundle: Bundle) -> None:
     with pytest.raises(InputError, match="query is empty"):
-        asyncio.run(bundle.rank_async(" "))
+        asyncio.run(bundle.rank_async(" ", ["my own text"]))
 
 
 def test_the_event_loop_is_free_and_the_context_is_kept() -> None:

@@ -193,7 +193,7 @@ def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle, name: str)
     [
         ("/rank", [], 400, "must be a JSON object, not an empty list"),
         ("/rank", {}, 422, "'query' is missing"),
-        ("/rank", {"query": " \n"}, 422, "'query' is empty"),
+        ("/context", {"query": " \n"}, 422, "query is empty"),
         ("/rank", {"query": 7}, 422, "'query' must be a string, not a number"),
         ("/rank", {"query": "a" * 10_001}, 413, "10,001 characters"),
         ("/rank", {"query": "a", "k": "5"}, 422, "'k' must be a whole number, not a string"),

@@ -113,7 +113,6 @@ def test_a_client_error_is_answered_in_json_and_not_raised(
         ([ASKED], RequestError, "not list"),
         (None, RequestError, "not NoneType"),
         ({}, RequestError, "'query' is missing"),
-        ({"query": ""}, RequestError, "'query' is empty"),
         ({"query": "x", "filtr": {}}, RequestError, "unknown field .filtr.; the fields are"),
         ({"query": "x", "action": "drop"}, RequestError, "'action' must be one of rank, explain"),
         ({"query": "x", "action": ["rank"]}, RequestError, "'action' must be one of"),

@@ -100,7 +100,7 @@ def test_the_official_client_finds_and_calls_the_tools(
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({}, "'query' is missing"),
-    ({"query": " "}, "'query' is empty"),
+    ({"query": " ", "tokens": 9}, "query is empty"),
     ({"query": QUERY, "k": "many"}, "'k' must be a whole number"),
     ({"query": QUERY, "pipeline": "none"}, "unknown pipeline 'none'; the bundle has"),
     ({"query": QUERY, "filter": "dough"}, "'filter'"),

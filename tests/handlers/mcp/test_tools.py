@@ -114,7 +114,7 @@ def test_explanations_are_outlines(bundle: Bundle) -> None:
     [
         ("find", {}, RequestError, "unknown tool 'find'; the tools are search, explain, fetch"),
         ("search", {}, RequestError, "'query' is missing"),
-        ("search", {"query": " "}, RequestError, "'query' is empty"),
+        ("search", {"query": " ", "tokens": 9}, RankletError, "query is empty"),
         ("search", {"query": 7}, RequestError, "'query' must be a string, not a number"),
         ("search", {"query": QUERY, "k": 101}, RequestError, "'k' must be from 0 to 100, not 101"),
         ("search", {"query": QUERY, "typos": "on"}, RequestError, "'typos' must be true or false"),

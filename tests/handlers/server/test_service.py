@@ -136,7 +136,7 @@ def test_a_page_names_nothing_from_the_root_of_its_site(server: "Server", path: 
         ("POST", "/rank", b"{", None, 400, "not JSON"),
         ("POST", "/rank", b'{"query": "\xff"}', None, 400, "not UTF-8"),
         ("POST", "/rank", b"[" * 100_000, None, 400, "not JSON"),
-        ("POST", "/rank", b'{"query": ""}', None, 422, "'query' is empty"),
+        ("POST", "/context", b'{"query": ""}', None, 422, "query is empty"),
         ("POST", "/rank", b'{"query": "a", "pipeline": "/etc/passwd"}', None, 404, "unknown pipe"),
         ("GET", "/complete?q=a&k=x", None, {}, 400, "'k' must be a whole number, as JSON"),
         ("GET", "/complete?q=a&q=b", None, {}, 400, "twice"),

@@ -45,7 +45,7 @@ OPTIONS = [
     option("k is negative", "from 0", "rank", BUNDLE, "dough", "-k", "-1", status=2),
     option("k is a word", "whole number", "rank", BUNDLE, "dough", "-k", "many", status=2),
     option("the pipeline is unknown", "unknown pipeline", "rank", BUNDLE, "x", "--pipeline", "y"),
-    option("the query is empty", "is empty", "rank", BUNDLE, ""),
+    option("the query is empty", "compares hits with a query", "rank", BUNDLE, "", "--relevance"),
     option("the query has only stop words", "no hits for", "rank", BUNDLE, "the of and", status=0),
     option("the query has no known word", "no hits for", "rank", BUNDLE, "zqx", status=0),
     option("the budget is NaN", "budget_ms", "rank", BUNDLE, "x", "--budget-ms", "nan",

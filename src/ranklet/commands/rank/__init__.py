@@ -17,7 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bundle", help="bundle, a folder, .zip or address")
     parser.add_argument("--collection", metavar="ADDRESS", help=COLLECTION)
     parser.add_argument("--at", type=int, metavar="N", help="version to rank; see `ranklet log`")
-    parser.add_argument("query", help="the query, or - to read queries from standard input")
+    about = 'the query; "" finds all documents, and - reads queries from standard input'
+    parser.add_argument("query", help=about)
     add_options(lambda _: parser, Ask())
     parser.add_argument("--json", action="store_true", help="print one JSON object per query")
 
