@@ -83,6 +83,7 @@ def search_page(
             raise
         return Page(_filled(form, view, **parts))
     parts |= {
+        "examples": "",
         "filters": "" if found.is_own else sidebar(found, types, view),
         "chips": chips(found, types, view),
         "status": status(found, view),
