@@ -55,8 +55,7 @@ def _options() -> Iterator[Field]:
 
 FIELDS = (
     Field("query", STRING, Route.RANK | Route.SEARCH | Route.CONTEXT, most="query_characters",
-          needed=True, blank=True, help=f'{_WORDS}, or "" for all documents, but not for a '
-          "context; there are no operators, unless syntax is true"),
+          needed=True, blank=True, help=f'{_WORDS}; "" finds all, but no context'),
     Field("query", STRING, Route.EXPLAIN | Route.RERANK, _WORDS, None, None, "query_characters",
           needed=True),
     Field("q", STRING, Route.COMPLETE, "what was typed so far", "", None, "query_characters"),

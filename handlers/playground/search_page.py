@@ -19,7 +19,6 @@ from ranklet.handlers.playground.sidebar import chips, sidebar
 from ranklet.handlers.playground.words import Words, choose_language
 from ranklet.runtime.answers.html import element, join
 from ranklet.runtime.bundle import Bundle
-from ranklet.runtime.ground.errors import RankletError
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.storage.package_files import package_text
 
@@ -76,12 +75,7 @@ def search_page(
         parts["examples"] = join(f"{words('try')} ", *tries) if tries else ""
         if not (count and bundle.countable):
             return Page(_filled(form, view, **parts))
-    try:
-        found = find(bundle, form, limits, budget_ms, look)
-    except RankletError:
-        if form["q"]:
-            raise
-        return Page(_filled(form, view, **parts))
+    found = find(bundle, form, limits, budget_ms, look)
     parts |= {
         "examples": "",
         "filters": "" if found.is_own else sidebar(found, types, view),

@@ -139,7 +139,7 @@ def test_a_model_is_verified_on_judgements_if_there_are_any(
     [
         (None, "no folder"),
         ({}, "no config.json and no modules.json"),
-        ({"config.json": "{}"}, "its weights are missing"),
+        ({"config.json": "{}"}, "no model_type"),
         ({"config.json": '{"architectures": ["LlamaForCausalLM"]}'}, "generates texts"),
         ({"config.json": "{"}, "cannot be read"),
     ],

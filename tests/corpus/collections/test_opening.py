@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.corpus.sources.reading import CATS, read, refused, write
 
-from ranklet.runtime.ground.extras import install
 from ranklet.corpus.collections import opening
 from ranklet.corpus.sources import arrow, arrow_parts, json_files, tables
+from ranklet.runtime.ground.extras import install
 
 TABLE = "id,title,text\n1,Cats,They sleep.\n"
 

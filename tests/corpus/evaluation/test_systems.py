@@ -93,7 +93,7 @@ def test_significance_is_marked() -> None:
     compared = comparisons(made, "m", "base")
     assert set(compared) == {"better"}  # an equal run is no test, so Holm corrects for one
     assert compared["better"].p_holm == compared["better"].p
-    assert (mark(compared["better"].p_holm), mark(compared["same"].p_holm)) == ("‡", " ")
+    assert mark(compared["better"].p_holm) == "‡"
     assert "‡" in table(made, "base").splitlines()[2]
     assert comparisons(made[:1], "m", "base") == {}
 

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from tests.corpus.sources.reading import CATS, DOGS, read, refused, write
 
-from ranklet.runtime.ground.extras import install
 from ranklet.corpus.collections.opening import Position
 from ranklet.corpus.sources import arrow
 from ranklet.corpus.sources.cells import Record
+from ranklet.runtime.ground.extras import install
 
 ROWS = [dict(zip(("id", "title", "text"), each[:3], strict=True)) for each in (CATS, DOGS)]
 

@@ -208,7 +208,7 @@ def test_filters_in_use_are_links_that_remove_them(described: "Described") -> No
 
 @pytest.mark.slow
 def test_a_page_for_colleagues(tmp_path: Path) -> None:
-    shop = Bundle(build(list(products(80)), tmp_path / "shop.ranklet"))
+    shop = Bundle(build(list(products(160)), tmp_path / "shop.ranklet"))
     look = Look("Laden", plain=True, link="Seite", image="Bild", show=("Preis", "Marke"))
     page = search_page(shop, Form([("q", "wasserkocher")]), Limits(), 1e4, look).html
     assert '<html lang="de">' in page

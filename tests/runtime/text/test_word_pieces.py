@@ -76,7 +76,7 @@ def test_without_tokenizers_word_pieces_take_its_place(monkeypatch: pytest.Monke
     assert type(opened).__name__ == WordPieces.__name__
     assert text_tokens(opened, TEXTS[0], 5, special=False) == wanted
     assert json.loads(opened.to_str()) == json.loads(content)
-    with pytest.raises(MissingPackageError, match=r"pip install 'ranklet\[onnx\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install .*\[onnx\]'"):
         encode(opened, "a", special=True)
 
 
@@ -93,7 +93,7 @@ def test_other_tokenizers_need_the_package(
 ) -> None:
     content = json.dumps(described(**change)).encode()
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(MissingPackageError, match=rf"{why}.*pip install 'ranklet\[onnx\]'"):
+    with pytest.raises(MissingPackageError, match=rf"{why}.*pip install .*\[onnx\]'"):
         open_tokenizer(content, "tokenizer.json")
 
 

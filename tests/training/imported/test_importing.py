@@ -247,7 +247,7 @@ def test_no_pickle_file_is_ever_opened(
 
 
 RECOGNISED: dict[str, tuple[dict[str, Any], str]] = {
-    "plain": ({"config.json": {"architectures": ["BertModel"]}}, "dense"),
+    "plain": ({"config.json": {"architectures": ["BertModel"], "model_type": "bert"}}, "dense"),
     "sentence": ({"modules.json": ENCODER}, "dense"),
     "static": (
         {"modules.json": [{"type": f"{LIBRARY}.StaticEmbedding", "path": ""}]}, "static"

@@ -8,9 +8,9 @@ import pytest
 from tests.corpus.sources.documents.writing import PAGE, lines, write_pdf
 from tests.corpus.sources.reading import read, refused
 
-from ranklet.runtime.ground.extras import install
 from ranklet.corpus.collections import bounds
 from ranklet.corpus.sources.documents import pdf
+from ranklet.runtime.ground.extras import install
 
 pypdf = pytest.importorskip("pypdf")
 
