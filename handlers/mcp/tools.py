@@ -157,7 +157,8 @@ def _search(bundle: Bundle, arguments: Mapping[str, Any], limits: Limits) -> Res
     request.at_most("k", limits.explained, f"at most {limits.explained:,} documents come back")
     query = typed(request)
     wanted = request.rest("syntax", "typos", "characters", "tokens") | {"query": query}
-    asked = not is_blank(getattr(query, "text", query)) and not request["sort"]  # of candidates
+    text = query if isinstance(query, str) else query.text
+    asked = not is_blank(text) and not request["sort"]  # of candidates
     rated = asked and bundle.rates(request["pipeline"])
     ranking = bundle.rank(**wanted, relevance=rated, budget_ms=limits.ranking_ms)
     hits = [_shown(hit, request["characters"]) for hit in ranking]

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from ranklet.corpus.faults import first_line
 from ranklet.runtime.ground.errors import InputError, ModelFolderError
+from ranklet.training.imported.encoder import takes_token_types
 from ranklet.training.imported.folder import check_class
-from ranklet.training.pretrained.backbone import takes_token_types
 
 MODULES = "ranklet_modules"  # key in config.json: the modules after the transformer, in order
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")

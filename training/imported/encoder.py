@@ -1,5 +1,6 @@
 """Load a transformer of any architecture from a folder, with one clear line if it cannot be."""
 
+import inspect
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
@@ -207,3 +208,10 @@ def quiet() -> "Iterator[None]":
         theirs.set_verbosity(level)
         if bars:
             theirs.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def takes_token_types(encoder: "torch.nn.Module") -> bool:
+    """Return whether an encoder has token_type_ids among its inputs, and more than one type."""
+    accepts = "token_type_ids" in inspect.signature(encoder.forward).parameters
+    types: int = getattr(encoder.config, "type_vocab_size", 0) or 0
+    return accepts and types > 1

@@ -1,7 +1,6 @@
 """Load the pretrained BERT-like encoders that neural rankers start from."""
 
 import importlib.util
-import inspect
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,13 +148,6 @@ def new_model(
     if segments:
         _check_segments(model, "the checkpoint")
     return model
-
-
-def takes_token_types(encoder: "torch.nn.Module") -> bool:
-    """Return whether an encoder has token_type_ids among its inputs, and more than one type."""
-    accepts = "token_type_ids" in inspect.signature(encoder.forward).parameters
-    types: int = getattr(encoder.config, "type_vocab_size", 0) or 0
-    return accepts and types > 1
 
 
 def _load(folder: Path, name: str, attention: str, masked: bool, segments: bool) -> Backbone:

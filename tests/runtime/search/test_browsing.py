@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from tests.commands.running import succeeds
@@ -40,7 +40,7 @@ def test_all_that_the_filter_allows_comes_back_in_order(
         if front == "Python":
             found = bundle.rank(query, **options).to_dict()
         elif front == "HTTP":
-            found = answers.rank(bundle, sent, limits).body
+            found = cast(dict[str, Any], answers.rank(bundle, sent, limits).body)
         elif front == "assistant":
             found = call(bundle, "search", sent, limits).values
         else:
@@ -79,10 +79,12 @@ def test_passages_additions_pins_and_boosts_are_as_for_a_query(tmp_path: Path, b
     assert [hit.id for hit in bundle.rank("", group_by="stars")] == ["d0", "d2", "d3", "d5", "new"]
     assert [hit.id for hit in bundle.rank("", unique=True)] == ["d0", "new"]
     assert [hit.id for hit in bundle.rank("-bread", syntax=True)] == ["new"]
-    assert bundle.rank("").marks(best[0]) == []
+    assert (marks := bundle.rank("").marks) is not None
+    assert marks(best[0]) == []
 
 
 @pytest.mark.parametrize("name", ["relevance", "min_relevance", "diversity"])
 def test_what_compares_hits_with_a_query_is_refused(described: "Described", name: str) -> None:
+    option: dict[str, Any] = {name: 1 if name != "relevance" else True}
     with pytest.raises(InputError, match=f"{name} compares hits with a query"):
-        described.bundle.rank(Query(""), **{name: 1 if name != "relevance" else True})
+        described.bundle.rank(Query(""), **option)

@@ -9,8 +9,8 @@ from torch.nn.functional import normalize
 
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.colbert.settings import INPUTS, ColBERTSettings
+from ranklet.training.imported.encoder import takes_token_types
 from ranklet.training.imported.layers import ACTIVATIONS
-from ranklet.training.pretrained.backbone import takes_token_types
 
 LAYERS = "ranklet_token_layers"  # key in config.json: the layers over each token's state, in order
 

@@ -34,10 +34,10 @@ from ranklet.training.imported.chain import (
     take_modules,
     try_modules,
 )
+from ranklet.training.imported.encoder import takes_token_types
 from ranklet.training.imported.folder import ModelFolder
 from ranklet.training.imported.original import ReadTransformer, load_original, shortened
 from ranklet.training.learning.weights import load_weights, take_weights
-from ranklet.training.pretrained.backbone import takes_token_types
 from ranklet.training.rankers.cross_encoder.classifier import (
     ACTIVATION,
     LABEL,

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.runtime.rankers.learned_sparse import INPUTS
 from ranklet.runtime.rankers.splade import SPLADESettings
-from ranklet.training.pretrained.backbone import takes_token_types
+from ranklet.training.imported.encoder import takes_token_types
 
 # Key in config.json: how logits become the weights of terms. Without it they are SPLADE v2's.
 POOLING = "ranklet_pooling"

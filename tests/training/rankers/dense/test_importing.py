@@ -227,7 +227,9 @@ def test_modules_after_pooling_are_kept(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", OTHERS)
 def test_modules_that_pool_in_another_way_are_run(name: str, tmp_path: Path) -> None:
     modules, dimension = OTHERS[name]
-    layers = {"output_hidden_states": True} if name == "WeightedLayerPooling" else {}
+    layers: dict[str, Any] = (
+        {"output_hidden_states": True} if name == "WeightedLayerPooling" else {}
+    )
     folder = chain_folder(tmp_path / "model", modules, **layers)
     checkpoint = read_model(folder)
     assert (checkpoint.settings.pooling, checkpoint.settings.dimension) == ("modules", dimension)
