@@ -55,7 +55,8 @@ def _options() -> Iterator[Field]:
 
 FIELDS = (
     Field("query", STRING, Route.RANK | Route.SEARCH | Route.CONTEXT, most="query_characters",
-          needed=True, blank=True, help=f'{_WORDS}; "" finds all, but no context'),
+          needed=True, blank=True, help=f'{_WORDS}, or "" for all documents; no '
+          "operators, unless syntax is true"),
     Field("query", STRING, Route.EXPLAIN | Route.RERANK, _WORDS, None, None, "query_characters",
           needed=True),
     Field("q", STRING, Route.COMPLETE, "what was typed so far", "", None, "query_characters"),
