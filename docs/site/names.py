@@ -17,6 +17,7 @@ PAGES = ROOT / "docs" / "api"
 PAGE = PAGES / "index.md"
 FROM_HERE = "## Every name\n"
 NAMED = re.compile(r"^::: (\S+)(?:\n    options: \{(.*)\})?$", re.MULTILINE)
+WITH_METHODS = ("Bundle", "Context", "Query", "Ranking")  # others are shown in the built pages
 SHOWN = 6  # arguments of a signature
 
 Defined = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -74,7 +75,7 @@ def public(tree: ast.Module) -> list[str]:
 
 
 def found(module: str, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the row of a name, which may come from another module, and methods of the runtime's."""
+    """Yield the row of a name, which may come from another module, and those of its methods."""
     place = source(module)
     if place is None:
         sys.exit(f"docs/api names {module}.{name}, and there is no such module")
@@ -92,7 +93,7 @@ def found(module: str, name: str) -> Iterator[tuple[str, str]]:
     kind = module.split(".")[-2]  # of functions that each kind of ranker has
     shown = f"{kind}.{name}" if ".rankers." in module else name
     yield row(shown, line)
-    if isinstance(line, ast.ClassDef) and module.startswith("ranklet.runtime."):
+    if isinstance(line, ast.ClassDef) and name in WITH_METHODS:
         for each in line.body:
             if isinstance(each, Defined) and about(each) and is_method(each):
                 yield row(f"{name}.{each.name}", each)
