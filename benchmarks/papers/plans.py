@@ -90,7 +90,20 @@ def on_processors() -> list[Training]:
     ):
         plans.append(Training(name, "light", {**form, "oracle": oracle, "evaluations": 1}, *own, 40,
                               (BM25, ORACLE), asks=250))  # fmt: skip
-    return _with_starts([*plans, *_small_terms(), *_small_pairs(), *_lexical()])
+    plans += [*_small_terms(), *_small_pairs(), *_lexical()]
+    return _with_starts([*plans, *_plain(plans)])
+
+
+def _plain(plans: Sequence[Training]) -> list[Training]:
+    """Return some of the small trainings from the plain start, which no queries have touched."""
+    chosen = ("RepBERT, BM25's negatives", "head vanilla", "Sim-Pair at home", "EPIC by pairs")
+    return [
+        plan._replace(
+            name=f"{plan.name}, plain", options={**plan.options, "pretrained": PLAIN},
+            against=tuple(n if n == BM25 else f"{n}, plain" for n in plan.against), group="plain",
+        )
+        for plan in plans if plan.name in chosen
+    ]  # fmt: skip
 
 
 def _with_starts(plans: Sequence[Training]) -> list[Training]:
