@@ -66,7 +66,7 @@ def list_runs(plan: Training, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _cells(
     plans: Mapping[str, Training], runs: Mapping[tuple[str, str], list[Run]]
-) -> list[tuple[tuple[Any, ...], Mapping[str, Any], Cell]]:
+) -> Sequence[tuple[Sequence[Any], Mapping[str, Any], Cell]]:
     """Return all planned comparisons, without those of equal values."""
     found = []
     for plan in plans.values():

