@@ -35,7 +35,7 @@ def published() -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:torch.sparse")
-def test_epic() -> None:
+def test_the_authors_own_file_encodes_as_our_network() -> None:
     theirs = published()
     with seeded(5):
         head = EPICHead(HIDDEN, WORDS, [0]).eval()
