@@ -7,7 +7,8 @@ UV     := $(shell command -v uv)
 INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lexical test quick least clients fuzz check docs options bench bench-gpu wheel release clean
+.PHONY: help setup demo demo-lexical test quick least clients fuzz check docs options bench bench-gpu \
+        reproduce wheel release clean
 
 help:           ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -102,6 +103,11 @@ bench: setup    ## the figures of benchmarks/results/ (needs the test collection
 bench-gpu: $(if $(GPU_PYTHON),,setup)  ## fp16 and CUDA on a machine with an NVIDIA GPU (under ten minutes)
 	@$(call package,$(or $(GPU_PYTHON),$(BIN)/python))
 	@PYTHONPATH=$(CURDIR)/$(PACKAGE) ORT_DISABLE_TELEMETRY=1 $(or $(GPU_PYTHON),$(BIN)/python) -m benchmarks.gpu
+
+# PAPER is a row that `python -m benchmarks.papers.reproduce --help` lists, CHECKPOINT the folder of its
+# weights. Needs a network; MS MARCO's passages need a GPU.
+reproduce: setup  ## PAPER=epic CHECKPOINT=FOLDER: a paper's weights on its collection, beside its table
+	$(BIN)/python -m benchmarks.papers.reproduce $(PAPER) $(CHECKPOINT) $(if $(QUERIES),--queries $(QUERIES))
 
 wheel: setup    ## build the wheel and the sdist into dist/
 	$(BIN)/python -m build

@@ -39,4 +39,5 @@ BENCHMARKS = {
     "waiting_writes": "speed",
     "gpu_checks": "gpu",
     "paper_trainings": "papers",
+    "paper_efficiency": "papers",
 }

@@ -23,40 +23,44 @@ export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
 builds() { buildah --root "$work/storage" --runroot "$work/run" "$@"; }
 step() { printf '\n== %s\n' "$*"; }
 
-if [ ! -e "$work/base/.ready" ]; then
-  step "base: $suite with Python"
-  rm -rf "$work/base"
-  debootstrap --variant=minbase --include=python3,ca-certificates "$suite" "$work/base" >"$work/debootstrap.log"
-  rm -rf "$work"/base/var/{cache/apt,lib/apt/lists,log}/* "$work"/base/usr/share/{doc,man,locale,info}/* \
-         "$work"/base/dev/*
-  mkdir -p "$work/base/var/task"
-  touch "$work/base/.ready"
-fi
+for stage in base builder; do
+  if [ -e "$work/$stage/.ready" ]; then continue; fi
+  step "$stage: $suite with Python"
+  packages=python3,ca-certificates
+  if [ $stage = builder ]; then packages+=,g++,python3-dev; fi
+  rm -rf "${work:?}/$stage"
+  debootstrap --variant=minbase --include=$packages "$suite" "$work/$stage" >"$work/debootstrap.log"
+  (cd "$work/$stage" && rm -rf var/{cache/apt,lib/apt/lists,log}/* usr/share/{doc,man,locale,info}/* dev/*)
+  mkdir -p "$work/$stage/var/task"
+  touch "$work/$stage/.ready"
+done
 
 step "wheels"
 context=$work/lambda
 rm -rf "$context"
 mkdir -p "$context/context/wheels" "$work/wheels"
 cp "$root"/infra/lambda/{Dockerfile,requirements.txt} "$context"
-"$python" -m pip download --quiet --no-deps --require-hashes --only-binary :all: --find-links "$work/wheels" \
+"$python" -m pip download --quiet --no-deps --require-hashes --only-binary :all: --no-binary hnswlib \
+  --find-links "$work/wheels" \
   --dest "$work/wheels" --requirement "$root/infra/lambda/requirements.txt"
-cp "$work"/wheels/*.whl "$context/context/wheels"
+"$python" -m pip download --quiet --no-deps --dest "$work/wheels" setuptools wheel pybind11  # hnswlib's
+cp "$work"/wheels/* "$context/context/wheels"
 "$python" -m build --wheel --no-isolation --outdir "$context/context/wheels" "$root" >"$work/build.log"
 cp -r "$bundle" "$context/context/bundle"
 
 step "stages"
-builder=$(builds from scratch)
-builds copy --quiet "$builder" "$work/base" /
-builds config --entrypoint '["/usr/bin/python3", "-m", "awslambdaric"]' --workingdir /var/task \
-  --env PYTHONPATH=/var/task "$builder"
-builds commit --quiet "$builder" localhost/base
-"$python" -m pip install --quiet --upgrade --target "$work/pip" pip
-builds copy --quiet "$builder" "$work/pip" /usr/local/lib/python3.11/dist-packages
-builds commit --quiet "$builder" localhost/builder
-builds rm "$builder" >/dev/null
+"$python" -m pip install --quiet --upgrade --target "$work/builder/usr/local/lib/python3.11/dist-packages" pip
+for stage in base builder; do
+  made=$(builds from scratch)
+  builds copy --quiet "$made" "$work/$stage" /
+  builds config --entrypoint '["/usr/bin/python3", "-m", "awslambdaric"]' --workingdir /var/task \
+    --env PYTHONPATH=/var/task "$made"
+  builds commit --quiet "$made" "localhost/$stage"
+  builds rm "$made" >/dev/null
+done
 builds bud --quiet --pull-never --format oci --tag localhost/ranklet-lambda \
   --build-arg BASE=localhost/base --build-arg BUILDER=localhost/builder \
-  --build-arg PIP_OPTIONS=--no-index --file "$context/Dockerfile" "$context"
+  --build-arg PIP_OPTIONS=--no-index --build-arg COMPILER=true --file "$context/Dockerfile" "$context"
 
 step "image"
 rm -rf "$work/image.tar" "$work/layout" "$work/unpacked"

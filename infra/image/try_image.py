@@ -38,7 +38,7 @@ print({folder: writable(folder) for folder in ("/", "/var/task", "/opt/ranklet/b
 """
 # All parts of the runtime load in the image, whatever the bundle needs, and they write no files.
 PARTS = """
-import os, numpy, onnxruntime, tokenizers
+import os, hnswlib, numpy, onnxruntime, tokenizers
 print({part.__name__: part.__version__ for part in (numpy, onnxruntime, tokenizers)})
 assert os.listdir("/tmp") == [] and not os.path.exists(os.path.expanduser("~/.cache"))
 """

@@ -11,6 +11,7 @@ from ranklet.runtime.ground.errors import MissingPackageError
 # The names that the packages of each extra are imported by.
 EXTRAS = {
     "onnx": ("onnxruntime", "tokenizers"),
+    "gpu": ("onnxruntime", "tokenizers"),
     "hnsw": ("hnswlib",),
     "s3": ("boto3",),
     "lambda": ("awslambdaric", "snapshot_restore_py"),

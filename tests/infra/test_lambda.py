@@ -76,7 +76,7 @@ def test_the_image_holds_all_that_serving_imports_in_versions_that_are_allowed()
     pinned = dict(re.findall(r"^([\w-]+)==([\d.]+) ", REQUIREMENTS, re.MULTILINE))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     wanted = [each for each in project["dependencies"] if each.startswith("numpy")]
-    for extra in ("onnx", "lambda"):
+    for extra in ("onnx", "hnsw", "lambda"):
         wanted += project["optional-dependencies"][extra]
     for requirement in wanted:
         if requirement.startswith("ranklet["):  # boto3 is in AWS's base image

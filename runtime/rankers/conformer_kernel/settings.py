@@ -16,6 +16,7 @@ ARCHITECTURES = ("ndrm1", "ndrm2", "ndrm3")
 FIELDS = ("words", "lemmas")
 SCORERS = ("impacts", "onnx")
 
+FRAME = 2  # <S> and </S>, which count as terms of a document
 EPSILON = 1e-6  # against division by zero; the paper gives no value
 
 Numbers = NDArray[np.floating | np.integer]
@@ -94,13 +95,14 @@ class ConformerKernelSettings(TermSettings):
     def matches(self, tf: Numbers, length: Numbers, idf: Numbers) -> NDArray[np.float32]:
         """Return w2 · IDF · BS(TF) / (BS(TF) + ReLU(w · BS(|d|) + b) + ε) (Mitra et al., eq. 4).
 
-        BS(x) = x / (E[x] + ε), with the means of the training data. The function is BM25's
-        saturation with k1 (1 − b) = E[TF] · bias, k1 · b = E[TF] · weight and the average length
-        E[|d|].
+        BS(x) = x / (E[x] + ε), with the means of the training data; |d| has <S> and </S>, too. The
+        function is BM25's saturation with k1 · b = E[TF] · weight and k1 (1 − b) = E[TF] · bias, if
+        the lengths there have them, too.
 
         Args:
             tf: occurrences of the term in a document.
-            length: number of terms in that document. All arrays are broadcast.
+            length: number of terms in that document, without <S> and </S>. All arrays are
+                broadcast.
             idf: the term's idf, ≥ 0.
 
         >>> learned = ConformerKernelSettings(length_mean=10.0, length_weight=0.0)
@@ -109,7 +111,7 @@ class ConformerKernelSettings(TermSettings):
         ['0.00', '1.00', '1.50']
         """
         scaled = np.asarray(tf, np.float32) / np.float32(self.tf_mean + EPSILON)
-        relative = np.asarray(length, np.float32) / np.float32(self.length_mean + EPSILON)
+        relative = (np.asarray(length, np.float32) + FRAME) / np.float32(self.length_mean + EPSILON)
         norm = np.float32(self.length_weight) * relative + np.float32(self.length_bias)
         norm = np.maximum(norm, 0) + np.float32(EPSILON)
         matches = np.asarray(idf, np.float32) * scaled / (scaled + norm)

@@ -39,7 +39,7 @@ def test_the_table_is_that_of_pyproject() -> None:
                 assert name is not None
                 if extra == "export" and name[0] == "onnxruntime":  # of a newer version
                     continue
-                package = name[0].removesuffix("-py").replace("-", "_")
+                package = name[0].removesuffix("-py").removesuffix("-gpu").replace("-", "_")
                 packages.setdefault(extra, set()).add(IMPORTED_AS.get(package, package))
     ours = {extra: {name.removesuffix("_py") for name in names} for extra, names in EXTRAS.items()}
     assert ours == packages

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ranklet.runtime.ground.errors import ModelFolderError
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
-from ranklet.runtime.rankers.conformer_kernel.settings import EPSILON, ConformerKernelSettings
+from ranklet.runtime.rankers.conformer_kernel.settings import FRAME, ConformerKernelSettings
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.authors import own_name, read_length
 from ranklet.training.imported.folder import CONFIG, WEIGHTS, ModelFolder, read_arrays
@@ -87,13 +87,9 @@ def import_model(folder: ModelFolder) -> Checkpoint:
     model.load_state_dict(
         {name: torch.from_numpy(found[name]).reshape(each.shape) for name, each in own.items()}
     )
-    if model.explicit is not None:  # their documents have <S> and </S>, and are so much longer
-        with torch.no_grad():
-            longer = 2 / (model.explicit.length.mean + EPSILON)
-            model.explicit.bias.add_(model.explicit.weight * longer)
     longest = weights.get("ndrm1.pos_encoder.pe", np.empty(4000)).shape[0]
     settings = ConformerKernelSettings(
-        "lemmas", lengths["max_terms_query"], max(1, longest - 2), architecture=architecture
+        "lemmas", lengths["max_terms_query"], max(1, longest - FRAME), architecture=architecture
     )
     served: dict[str, Any] = dict(model.served())
     return Checkpoint(

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ranklet.runtime.rankers.conformer_kernel.network import PADDING, UNKNOWN
-from ranklet.runtime.rankers.conformer_kernel.settings import EPSILON
+from ranklet.runtime.rankers.conformer_kernel.settings import EPSILON, FRAME
 from ranklet.training.learning.device import full_precision
 from ranklet.training.rankers.conformer_kernel.kernel_pooling import (
     LEAST,
@@ -191,14 +191,16 @@ class ExplicitMatch(nn.Module):
     def begin_as_bm25(self, k1: float, b: float, average_length: float) -> None:
         """Set w and b so that this is BM25 with the current means; see `matches` in settings."""
         k1, tf = max(k1, 0.01), self.tf.mean.clamp(min=1e-3)  # ReLU(0) has no gradient
+        per_term = k1 * b / tf / max(average_length, EPSILON)
         with torch.no_grad():
-            self.weight.copy_(k1 * b / tf * self.length.mean / max(average_length, EPSILON))
-            self.bias.copy_(k1 * (1 - b) / tf)
+            self.weight.copy_(per_term * self.length.mean)
+            self.bias.copy_(k1 * (1 - b) / tf - per_term * FRAME)
 
     def forward(self, pairs: Pairs) -> Tensor:
         """Return s_explicit of each query term, (pairs, query terms) float32."""
         tf = self.tf(pairs.tf, pairs.query_rows != PADDING)
-        length = self.length(pairs.lengths, torch.ones_like(pairs.lengths, dtype=torch.bool))
+        lengths = pairs.lengths + FRAME
+        length = self.length(lengths, torch.ones_like(lengths, dtype=torch.bool))
         norm = torch.relu(self.weight * length + self.bias).unsqueeze(1)
         scores: Tensor = pairs.idf * tf / (tf + norm + EPSILON)
         return scores

@@ -1,9 +1,10 @@
 """Conformer-Kernel: retrieve by words, matched exactly and by a network."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from ranklet.corpus.languages.options import WORDS, TextOptions
-from ranklet.runtime.ground.options import integer, text
+from ranklet.runtime.ground.options import integer, place, text
 from ranklet.runtime.rankers.conformer_kernel.settings import ConformerKernelSettings, TermSettings
 from ranklet.training.learning.options import CandidateOptions, TaughtOptions, TrainingOptions
 from ranklet.training.rankers.conformer_kernel.sizes import Network, TermSizes
@@ -24,6 +25,10 @@ class TermOptions(TaughtOptions, TrainingOptions, CandidateOptions):
     settings: TermSettings = SETTINGS
     network: TermSizes = NETWORK
     words: TextOptions = WORDS
+    word_vectors: str | Path | None = place(
+        "file of word vectors, as GloVe's text form, that the embeddings begin with; it needs "
+        "--hidden of their size"
+    )
     query_log: str = text("", "split of logged queries to add to the documents they led to")
     batch: int = integer(16, "queries per batch, each with four documents", 1)
     depth: int = integer(100, "ranks of BM25 that a negative comes from", 1, flag=None)

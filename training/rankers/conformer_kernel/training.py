@@ -6,6 +6,7 @@ Source: Mitra et al. 2020.
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ranklet.corpus.indexing.ragged import by_length
 from ranklet.corpus.judgements.query_log import with_query_log
 from ranklet.corpus.progress import EVALUATING, progress
 from ranklet.corpus.rankers.conformer_kernel.terms import term_rows
+from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.conformer_kernel.network import FIRST
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.distilling.margins import read_margins
@@ -39,6 +41,7 @@ from ranklet.training.rankers.conformer_kernel.pairs import (
 )
 from ranklet.training.rankers.conformer_kernel.sizes import Network
 from ranklet.training.rankers.conformer_kernel.vocabulary import choose_terms
+from ranklet.training.rankers.conformer_kernel.word_vectors import begin_with
 from ranklet.training.sampling.batches import Batch
 from ranklet.training.sampling.dev_candidates import CandidateLists
 from ranklet.training.sampling.negatives import Numbers
@@ -83,6 +86,7 @@ def train_on_terms(
     with seeded(options.seed):
         model = build(replace(options.network, vocabulary=len(terms) + FIRST))
         network = asdict(model.network)
+        began = _begin_embeddings(model, options, terms, analysed)
         learnable = reader.with_terms(queries)
         taught_queries = read_taught(options, collection, learnable)
         margins = read_margins(taught_queries, options)
@@ -113,14 +117,14 @@ def train_on_terms(
         scores = [score(query, numbers) for query, numbers, _ in shown]
         return lists.reciprocal_ranks(np.concatenate(scores))
 
-    made_of = {"network": network, **(margins.made_of if margins else {})}
+    made_of = {"network": network, **began, **(margins.made_of if margins else {})}
     finished = learn(model, pairs.batches, loss, options, evaluate, lists.measured, made_of=made_of)
     served: dict[str, Any] = dict(model.served())
     return Checkpoint(
         kind,
         replace(settings, **served),
         tokens=terms,
-        training={**counts(len(analysed.documents), queries, dev), **finished.report},
+        training={**counts(len(analysed.documents), queries, dev), **began, **finished.report},
         curve=finished.curve,
         network={"architectures": [type(model).__name__], **network},
         weights=take_weights(model),
@@ -154,6 +158,21 @@ def load(checkpoint: Checkpoint) -> ConformerKernel:
     """
     check_kind(checkpoint, "conformer_kernel")
     return load_trained(ConformerKernel(Network.of(checkpoint)), checkpoint.weights)
+
+
+def _begin_embeddings(
+    model: TermModel, options: TermOptions, terms: Sequence[str], analysed: AnalysedCollection
+) -> dict[str, str]:
+    """Begin with word vectors, if some are given, and return what a report says of it."""
+    if options.word_vectors is None:
+        return {}
+    if model.latent is None:
+        raise InputError("word_vectors has no effect, because ndrm2 has no embeddings")
+    path, vocabulary = Path(options.word_vectors), analysed.analyzer.vocabulary
+    embedding = model.latent.encoder.embedding
+    found = begin_with(embedding, path, terms, vocabulary, options.settings.field)
+    _log.info("%s of %s terms begin with a vector of %s", f"{found:,}", f"{len(terms):,}", path)
+    return {"word_vectors": f"{path.name}, {found:,} of {len(terms):,} terms"}
 
 
 def _warn_of_long_documents(model: TermModel, longest: int) -> None:

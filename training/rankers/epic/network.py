@@ -128,8 +128,8 @@ class EPIC(nn.Module):
 class DocumentEncoder(nn.Module):
     """The graph that is exported for documents: φ_d above each term's floor, for all terms.
 
-    Subtracting a term's floor from every document changes no order. Values below the floor become
-    0.
+    Subtracting a term's floor from every document changes no order, but values below it become 0,
+    which does.
 
     Args:
         network: the network of both encoders.

@@ -3,11 +3,13 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tests.training.rankers.authors_files import authors_module
 from tests.training.rankers.conformer_kernel.test_network import DOCUMENT, QUERY, model, pairs
 
 from ranklet.runtime.ground.errors import ModelFolderError
@@ -73,9 +75,8 @@ def test_imported_weights_score_as_the_authors_network(architecture: str, tmp_pa
     checkpoint = read_model(saved(tmp_path / "m", net, architecture))
     imported = load(checkpoint)
     pair = pairs(QUERY, DOCUMENT)
-    longer = pair._replace(lengths=pair.lengths + 2)  # with <S> and </S>
     with torch.no_grad():
-        wanted, made = net.term_scores(longer), imported.term_scores(pair)
+        wanted, made = net.term_scores(pair), imported.term_scores(pair)
     assert made.numpy() == pytest.approx(wanted.numpy(), abs=1e-5)
     assert checkpoint.settings.architecture == architecture
     assert checkpoint.tokens == (() if architecture == "ndrm2" else tuple(WORDS))
@@ -134,3 +135,51 @@ def test_what_cannot_be_used_is_one_line(
     with pytest.raises(ModelFolderError, match=fault) as raised:
         read_model(folder)
     assert "\n" not in str(raised.value)
+
+
+FOLDER = "TREC-Deep-Learning-Quick-Start"
+
+
+def row(ours: int) -> int:
+    """Return their row of a word: 0 if it is unknown, 1 and 2 are <S> and </S>, words follow."""
+    return 0 if ours == 1 else ours + 1
+
+
+@pytest.mark.parametrize("document", [DOCUMENT, DOCUMENT[:1], DOCUMENT * 3])
+@pytest.mark.parametrize("architecture", ["ndrm1", "ndrm2", "ndrm3"])
+def test_the_authors_own_files_score_as_our_network(architecture: str, document: list[int]) -> None:
+    conformer = authors_module(f"{FOLDER}/conformer.py", "conformer")
+    published = authors_module(f"{FOLDER}/model.py", "model", conformer=conformer)
+    net, longest = model(architecture, layers=1), 42
+    weights = theirs(net, architecture)
+    arguments = SimpleNamespace(
+        vocab_size=31, num_hidden_nodes=8, drop=0.0, max_terms_doc=longest, no_conformer=False,
+        num_attn_heads=2, conv_window_size=3, num_encoder_layers=1, rbf_kernel_dim=4,
+        rbf_kernel_pool_size=4, rbf_kernel_pool_stride=2,
+    )  # fmt: skip
+    utils = SimpleNamespace(args=arguments, pretrained_embeddings=torch.zeros(31, 8))
+    network: Any = getattr(published, architecture.upper())(utils).eval()
+    own = network.state_dict()
+    kept = ("pos_encoder.pe", "rbf_kernel.mus", "rbf_kernel.denom")  # constants
+    network.load_state_dict(
+        {name: own[name] if name.endswith(kept) else weights[name].reshape(each.shape)
+         for name, each in own.items()}
+    )  # fmt: skip
+    framed = [1, *map(row, document), 2]
+    rows = torch.tensor([[framed + [0] * (longest - len(framed))]])
+    mask = (torch.arange(longest) < len(framed)).float()[None, None]
+    ours = pairs(QUERY, document)
+    asked, alive = torch.tensor([list(map(row, QUERY))]), torch.ones(1, len(QUERY))
+    latent = (asked, rows, alive, mask)
+    length = torch.tensor([[float(len(framed))]])
+    with torch.no_grad():
+        if architecture == "ndrm1":
+            wanted = network(*latent, qti_mode=True)
+        elif architecture == "ndrm2":
+            wanted = network(ours.tf[None], alive, ours.idf, length, qti_mode=True)
+        else:
+            wanted = network(
+                asked, rows, ours.tf[None], alive, mask, ours.idf, length, qti_mode=True
+            )
+        found = net.term_scores(ours)
+    torch.testing.assert_close(found[0], wanted[0, 0], rtol=1e-4, atol=1e-5)
