@@ -38,6 +38,13 @@ class Group(NamedTuple):
     sides: Sequence[Side]
 
 
+class GivenVector(NamedTuple):
+    """The vector of a query, which the caller has computed."""
+
+    ranker: str  # for which it is meant
+    values: NDArray[np.float32]  # (dimension,)
+
+
 class SynonymTokens(NamedTuple):
     """The tokens of all words of a query that have synonyms, and of these."""
 
@@ -99,6 +106,16 @@ class QueryContext:
     def everywhere(self) -> "Sequence[QueryContext]":
         """The query in the words of each part of the collection, of which its own is the first."""
         return (self, *self._others)
+
+    @property
+    def vector(self) -> GivenVector | None:
+        """The vector that the caller has computed; None for none."""
+        found: GivenVector | None = self._values.get(GivenVector)
+        return found
+
+    def give(self, vector: GivenVector) -> None:
+        """Let a ranker of vectors read this one, in every part of the collection."""
+        self._values[GivenVector] = vector
 
     def spread(self, others: Sequence[Analyzer]) -> None:
         """Let the query be asked in further parts of the collection, by their words."""

@@ -22,7 +22,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.execution import fusion
 from ranklet.runtime.execution.prefetch import encode_ahead
-from ranklet.runtime.ground.errors import BundleError, InputError, damaged
+from ranklet.runtime.ground.errors import BundleError, InputError, NoVectorError, damaged
 from ranklet.runtime.ground.sets import add_new, among
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipelines.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
@@ -70,6 +70,7 @@ class Execution:
     Attributes:
         cut: whether a list ended because it was full, so that longer lists may have more documents.
         left_out: descriptions of the stages that were not done, or not for all candidates.
+        without: rankers that took no part because they lack a vector, and why.
         lists: the documents that each ranker has retrieved, best first, by ranker.
 
     Raises:
@@ -122,6 +123,7 @@ class Execution:
         )
         self.timings: list[Timing] = []
         self.left_out: list[str] = list(query.left_out)
+        self.without: list[str] = []
         self.cut = False
         self.lists: dict[str, NDArray[np.uint32]] = {}
 
@@ -142,14 +144,30 @@ class Execution:
             elif number and self.deadline.passed:
                 self.left_out.append(str(stage))
                 continue
-            elif isinstance(stage, Retrieve) and self._given is None:
+            elif not self._score(stage, begun=not number):
+                continue
+            self.timings.append(Timing(str(stage), (perf_counter() - begin) * 1e3))
+
+    def _score(self, stage: Retrieve | Rescore, *, begun: bool) -> bool:
+        """Run a stage of a ranker; return False if it takes no part, because it lacks a vector.
+
+        Raises:
+            NoVectorError: there is no other ranker.
+        """
+        try:
+            if isinstance(stage, Retrieve) and self._given is None:
                 self._retrieve(stage)
             elif isinstance(stage, Retrieve) and stage.ranker in self._known:
                 self._columns[stage.ranker] = self._known[stage.ranker]
                 self._ordered_by = stage.ranker
             else:
-                self._rescore(stage, begun=not number)
-            self.timings.append(Timing(str(stage), (perf_counter() - begin) * 1e3))
+                self._rescore(stage, begun=begun)
+        except NoVectorError as error:
+            if len(self._pipeline.rankers) == 1:
+                raise NoVectorError(f"{stage.ranker!r} cannot rank: {error}") from error
+            self.without.append(f"{stage.ranker}: {error}")
+            return False
+        return True
 
     def rankers(self) -> tuple[str, ...]:
         """Return the names of the pipeline's rankers, in order of use."""

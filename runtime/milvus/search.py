@@ -155,7 +155,7 @@ class MilvusSearch(Search):
         analysis = self.files.analyzer.begin((deadline or Deadline()).look)
         return QueryContext(query, analysis, signs=unread_signs(query, {TITLE: ""}))
 
-    def features(self, query: str, pipeline: Pipeline) -> NoReturn:  # noqa: ARG002
+    def features(self, query: str, pipeline: Pipeline, ask: Ask) -> NoReturn:  # noqa: ARG002
         """Raise InputError, because fusions are learned on a bundle's own collection.
 
         Raises:

@@ -37,6 +37,7 @@ from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import (
     EXHAUSTIVE,
+    GIVEN,
     OUTPUT,
     QUERY_TABLE,
     TABLE,
@@ -68,6 +69,8 @@ def export(job: ExportJob) -> RankerEntry:
     settings: DenseSettings = job.settings
     if job.options.settings.get("search") == "exact":
         settings = replace(settings, search=EXHAUSTIVE)
+    if settings.encoder == GIVEN:
+        return job.entry(settings)
     if settings.encoder == "table":
         export_table(job)
         return job.entry(settings)

@@ -21,6 +21,7 @@ from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.processes import one_pool
 from ranklet.corpus.progress import expect, one_bar, say
 from ranklet.corpus.sources.source import FINDING, Source, Texts, source_of
+from ranklet.corpus.sources.vectors import GivenVectors
 from ranklet.export.bundles import export_bundle
 from ranklet.export.exporter import exporter
 from ranklet.export.options import ExportOptions
@@ -32,6 +33,7 @@ from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.options import check_type
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.dense import GIVEN, DenseSettings
 from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.storage.strings import Strings
@@ -53,6 +55,7 @@ from ranklet.workflows.tables.vectors import with_query_tables
 
 ENCODING_SECONDS = 0.01  # per passage
 BM25 = "bm25"  # the ranker that every such bundle has, and its kind
+VECTORS = "vectors"  # the ranker of vectors from outside
 
 
 @accept_options
@@ -98,6 +101,8 @@ def build(
     own = None if options.source is SOURCE else options.source  # given, even if equal
     source, whole = source_of(documents, own), options.vocabulary == VOCABULARIES[0]
     titles, words = options.titles, options.words
+    if options.vectors is not None:
+        source.vectors, source.titles = GivenVectors(options.vectors), titles
     with (
         hint_packages(lambda: find_needed_extra(models)),
         connected(options.engine) as cluster,
@@ -107,8 +112,9 @@ def build(
         tempfile.TemporaryDirectory() as folder,
     ):
         scratch = Path(folder)
+        taken = {BM25: BM25} | ({VECTORS: "dense"} if source.vectors is not None else {})
         read = read_models(
-            models, export, keep=whole, taken={BM25: BM25}, label=options.label,
+            models, export, keep=whole, taken=taken, label=options.label,
             query_prompt=options.query_prompt, document_prompt=options.document_prompt,
         )  # fmt: skip
         texts = _read(
@@ -123,6 +129,8 @@ def build(
             folders = {name: each.folder for name, each in read.items()}
             ranked = partial(_texts, texts, titles=titles)
             rankers |= cut_all(with_probes(checkpoints, folders), ranked)
+        if (given := source.vectors) is not None:
+            rankers[VECTORS] = _describe_vectors(given, options)
         made = export_bundle(rankers, scratch / "rankers", _drop_settings(export, rankers)).path
         if options.query.table:
             learned_from = options.query.learned_from(texts.titled(), documents)
@@ -143,6 +151,15 @@ def build(
     if options.query.table and options.sides != QUERY:  # the network is there to compare with
         say_agreement(built)
     return built
+
+
+def _describe_vectors(given: GivenVectors, options: BuildOptions) -> Checkpoint:
+    """Return the ranker of vectors that somebody else has computed."""
+    settings = DenseSettings(
+        encoder=GIVEN, similarity=options.similarity, model=options.vector_model,
+        dimension=given.dimension,
+    )  # fmt: skip
+    return Checkpoint("dense", settings, training={"column": given.column})
 
 
 def _say_sides(bundle: BundleFiles, sides: str | None) -> None:
