@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from inspect import Parameter, cleandoc, signature
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -89,8 +90,7 @@ def read_vector(path: str) -> tuple[float, ...]:
     try:
         if path.endswith(".npy"):
             return as_vector("vector", np.load(path, allow_pickle=False).reshape(-1))
-        with open(path, encoding="utf-8") as file:
-            return as_vector("vector", json.load(file))
+        return as_vector("vector", json.loads(Path(path).read_text("utf-8")))
     except (OSError, ValueError) as error:
         raise InputError(f"--vector {path!r:.200} cannot be read ({error})") from None
 

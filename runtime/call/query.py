@@ -117,6 +117,15 @@ class QueryContext:
         """Let a ranker of vectors read this one, in every part of the collection."""
         self._values[GivenVector] = vector
 
+    @property
+    def without(self) -> tuple[str, ...]:
+        """The rankers that took no part, or not by the vector that was wanted, and why."""
+        return tuple(self._values.get("without", ()))
+
+    def remark(self, without: str) -> None:
+        """Say that a ranker took no part, and why, once."""
+        self._values["without"] = tuple(dict.fromkeys((*self.without, without)))
+
     def spread(self, others: Sequence[Analyzer]) -> None:
         """Let the query be asked in further parts of the collection, by their words."""
         self._others = [SegmentQuery(self, SegmentAnalysis(each, self.analysis)) for each in others]

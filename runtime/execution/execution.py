@@ -70,7 +70,6 @@ class Execution:
     Attributes:
         cut: whether a list ended because it was full, so that longer lists may have more documents.
         left_out: descriptions of the stages that were not done, or not for all candidates.
-        without: rankers that took no part because they lack a vector, and why.
         lists: the documents that each ranker has retrieved, best first, by ranker.
 
     Raises:
@@ -123,7 +122,6 @@ class Execution:
         )
         self.timings: list[Timing] = []
         self.left_out: list[str] = list(query.left_out)
-        self.without: list[str] = []
         self.cut = False
         self.lists: dict[str, NDArray[np.uint32]] = {}
 
@@ -165,7 +163,7 @@ class Execution:
         except NoVectorError as error:
             if len(self._pipeline.rankers) == 1:
                 raise NoVectorError(f"{stage.ranker!r} cannot rank: {error}") from error
-            self.without.append(f"{stage.ranker}: {error}")
+            self._query.remark(f"{stage.ranker}: {error}")
             return False
         return True
 

@@ -9,7 +9,7 @@ from typing import NoReturn, Self, TypeVar
 
 import numpy as np
 
-from ranklet.runtime.asks import Where, check_query
+from ranklet.runtime.asks import Ask, Where, check_query
 from ranklet.runtime.bundles.files import BundleFiles, has_synonyms, locate_synonyms
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Retriever

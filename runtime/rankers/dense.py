@@ -331,10 +331,11 @@ class Dense(Retriever, EncodesTexts):
     def __init__(self, encoder: DenseEncoder, bundle: "BundleFiles", name: str) -> None:
         self.encoder, self.settings = encoder, encoder.settings
         self._bundle, self._name, self._folder = bundle, name, f"rankers/{name}/"
+        self.encodes_queries = self.settings.given  # by an endpoint, if there is one
         if self.settings.encoder == GIVEN:
             return
         # A thread would take longer to start than a table to encode.
-        self.encodes_queries = not isinstance(encoder.of_queries, TokenTable | QueryTable)
+        self.encodes_queries |= not isinstance(encoder.of_queries, TokenTable | QueryTable)
         self.analyzer = Analyzer.of_pieces(encoder.of_queries.tokenizer)
 
     @classmethod
@@ -372,16 +373,45 @@ class Dense(Retriever, EncodesTexts):
         return self.vectors.fetch_vectors(numbers)
 
     def _encoded(self, query: QueryContext) -> Encoded:
-        return query.once(self.encoder, lambda: self._encode(query))
+        found = query.once(self.encoder, lambda: self._encode(query))
+        if isinstance(found, NoVectorError):  # which is known now, so nobody waits for it twice
+            raise found
+        return found
 
-    def _encode(self, query: QueryContext) -> Encoded:
-        """Return the vector that came with a query, or that of its text."""
-        if query.vector is None or query.vector.ranker != self._name:
-            return self.encoder.encode_queries([query.text])
-        vector = query.vector.values[np.newaxis]
+    def _encode(self, query: QueryContext) -> Encoded | NoVectorError:
+        """Return the vector that came with a query, or that of an endpoint or of its text."""
+        given = query.vector
+        vector = given.values if given is not None and given.ranker == self._name else None
+        try:
+            if vector is None and self.settings.given:
+                vector = self._asked(query)
+            if vector is None:
+                return self.encoder.encode_queries([query.text])
+        except NoVectorError as error:
+            return error
+        row = vector[np.newaxis]
         if self.settings.similarity == "cosine":
-            vector = vector * unit_factors(vector)[:, None]
-        return Encoded(vector, [])
+            row = row * unit_factors(row)[:, None]
+        return Encoded(row, [])
+
+    def _asked(self, query: QueryContext) -> NDArray[np.float32] | None:
+        """Return the vector by an endpoint; None if there is none, or if a table stands in.
+
+        Raises:
+            NoVectorError: it did not answer, and there is no table.
+        """
+        from ranklet.runtime.dense.endpoint import find_endpoint  # few bundles need it
+
+        endpoint = find_endpoint(self.settings.model, self.settings.dimension)
+        if endpoint is None:
+            return None
+        try:
+            return endpoint.encode(query.text)
+        except NoVectorError as error:
+            if not self.settings.by_tokens:
+                raise
+            query.remark(f"{self._name}: {error}, so its table encoded the query")
+            return None
 
     @cached_property
     def vectors(self) -> StoredVectors:

@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--delete-file", metavar="FILE", help="file with ids to delete, one per line; - is stdin"
     )
     parser.add_argument(
-        "--vectors", metavar="COLUMN|FILE", help="vectors of SOURCE, where those of the bundle came "
-        "from outside (docs/own-vectors.md)"
+        "--vectors", metavar="COLUMN|FILE", help="vectors of SOURCE, where the bundle's came from "
+        "outside (docs/own-vectors.md)",
     )  # fmt: skip
     parser.add_argument("--missing-ok", action="store_true", help="ids to delete may be unknown")
     parser.add_argument("-o", "--output", help="bundle to write, a folder or .zip")
