@@ -254,7 +254,7 @@ def read_spreads(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:
     documents = bundle.files.need_documents()
     own = _read_given(bundle, names)
     for query, number in make_queries(documents).items():
-        vector = None if own is None else own([number])[0]
+        vector = None if own is None else own(number).tolist()
         ids, columns = bundle.features(query, pipeline=pipeline, vector=vector)
         if vector is not None:  # the document is too near to itself
             others = np.array([each != documents.ids[number] for each in ids], np.bool_)
@@ -267,7 +267,7 @@ def read_spreads(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:
 
 def _read_given(
     bundle: Bundle, names: Sequence[str]
-) -> Callable[[Sequence[int]], NDArray[np.float32]] | None:
+) -> Callable[[int], NDArray[np.float32]] | None:
     """Return what reads vectors from outside if nothing encodes queries.
 
     A document's vector then stands for that of the query that is made of it.
@@ -275,7 +275,8 @@ def _read_given(
     for name in names:
         settings = bundle.manifest.rankers[name].read_settings(name)
         if settings.given and not settings.by_tokens:
-            return open_vectors(bundle.files, name, settings).floats
+            vectors = open_vectors(bundle.files, name, settings)
+            return lambda number: vectors.floats(slice(number, number + 1))[0]
     return None
 
 

@@ -145,7 +145,7 @@ def unit_factors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """
     lengths = np.linalg.norm(vectors, axis=1)
     lengths[np.abs(lengths - 1) <= EXACT] = 1
-    return (1 / lengths).astype(np.float32)
+    return np.asarray(1 / lengths, np.float32)
 
 
 class DenseEncoder:

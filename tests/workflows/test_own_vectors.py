@@ -297,3 +297,64 @@ def test_a_query_vector_that_cannot_be_used_is_refused(
     words = build(make_documents(), tmp_path / "c")
     with pytest.raises(InputError, match="none does"):
         words.rank("dough", vector=[1.0])
+
+
+@pytest.fixture(scope="module")
+def passages() -> list[dict[str, Any]]:
+    draw = np.random.default_rng(2)
+    texts = [" ".join(draw.choice(WORDS, 5, replace=False)) for _ in range(400)]
+    rows = encode(texts)
+    return [
+        {"id": str(at), "text": text, "vector": rows[at].tolist()} for at, text in enumerate(texts)
+    ]
+
+
+def compute_cosine(bundle: Bundle, query: str, wanted: NDArray[np.float32]) -> float:
+    """Return the cosine of the vector that a table makes of a query, and of a wanted one."""
+    return float(bundle.encode_query(query) @ wanted / np.linalg.norm(wanted))
+
+
+@pytest.mark.slow
+def test_a_table_learns_queries_from_passages_alone_and_from_pairs(
+    passages: list[dict[str, Any]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    bundle = build(passages[:300], tmp_path / "b", vectors="vector", queries="table")
+    query = "rye dough oven"
+    (wanted,) = encode([query])
+    assert compute_cosine(bundle, query, wanted) > 0.95
+    found = bundle.rank(query, explain=True)
+    assert not found.without
+    assert "rye" in found[0].explanation.text(30)  # type: ignore[union-attr]
+    said = bundle.manifest.provenance["checkpoints"]["vectors"]["query table"]
+    assert "cosine to the vectors of unseen texts 0.9" in said
+    assert "hardly follows" not in caplog.text
+    more = update(bundle, passages[300:], target=tmp_path / "more")
+    assert compute_cosine(more, query, wanted) == compute_cosine(bundle, query, wanted)
+    assert len(WritableBundle(bundle).add(passages[300:303])) == 303
+
+    # The model's queries are elsewhere than its documents, which only pairs can teach.
+    short = [{"text": f"{a} {b}"} for a in WORDS for b in WORDS if a != b]
+    turn = np.linalg.qr(np.random.default_rng(3).normal(size=(DIMENSION, DIMENSION)))[0]
+    turned = encode([each["text"] for each in short]) @ turn
+    pairs = [{**each, "vector": row.tolist()} for each, row in zip(short, turned, strict=True)]
+    taught = build(
+        passages[:300], tmp_path / "taught", vectors="vector", queries="table", pairs=pairs
+    )
+    assert compute_cosine(taught, query, wanted @ turn) > 0.95
+    assert compute_cosine(bundle, query, wanted @ turn) < 0.9
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"pairs": [{"text": "rye"}]}, "pairs have no effect unless queries is table"),
+        ({"queries": "table", "texts": ["a.txt"]}, "texts have no vectors; give pairs"),
+        ({"queries": "table", "pairs": [{"text": "rye"}]}, "has no vector that can be used"),
+        ({"vector_model": "m", "vectors": None}, "vector_model has no effect"),
+    ],
+)
+def test_what_has_no_effect_is_refused(
+    given: dict[str, Any], message: str, passages: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    with pytest.raises(RankletError, match=message):
+        build(passages[:50], tmp_path / "b", **{"vectors": "vector", **given})

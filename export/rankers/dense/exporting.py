@@ -37,7 +37,6 @@ from ranklet.runtime.onnx.session import Runs
 from ranklet.runtime.onnx.token_table import TokenTable
 from ranklet.runtime.rankers.dense import (
     EXHAUSTIVE,
-    GIVEN,
     OUTPUT,
     QUERY_TABLE,
     TABLE,
@@ -69,7 +68,10 @@ def export(job: ExportJob) -> RankerEntry:
     settings: DenseSettings = job.settings
     if job.options.settings.get("search") == "exact":
         settings = replace(settings, search=EXHAUSTIVE)
-    if settings.encoder == GIVEN:
+    if settings.given:
+        if settings.by_tokens:
+            write_arrays(job.writer, job.folder, job.checkpoint)
+            job.write_tokenizer()
         return job.entry(settings)
     if settings.encoder == "table":
         export_table(job)

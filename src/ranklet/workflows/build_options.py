@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, ClassVar, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 from ranklet.corpus.building.default_fusion import FUSION, FusionOptions
 from ranklet.corpus.building.indexer import SIDES
@@ -17,7 +17,6 @@ from ranklet.export.options import ExportOptions
 from ranklet.runtime.ground.errors import InputError, suggest
 from ranklet.runtime.ground.options import (
     Checked,
-    Idle,
     as_list,
     check_type,
     number,
@@ -64,6 +63,7 @@ def read_fields(typed: Sequence[str]) -> dict[str, float]:
     return weights
 
 
+SIMILARITY = "cosine"  # of vectors from outside, unless another is chosen
 SOURCE, WORDS = SourceOptions(), TextOptions(language=AUTO)
 
 
@@ -104,8 +104,6 @@ class BuildOptions(Checked):
     """
 
     GROUP = "the bundle"
-    IDLE: ClassVar[Idle] = {"vector_model": ("vectors", None), "similarity": ("vectors", None)}
-
     models: Sequence[str | Path] = ()
     label: str | None = text(
         None, "label of a cross-encoder that means relevant, a name or a number; by default the "
@@ -136,7 +134,7 @@ class BuildOptions(Checked):
         "vectors (docs/own-vectors.md)", str
     )  # fmt: skip
     vector_model: str = text("", "name of the model that made the vectors, for the record")
-    similarity: str = one_of("cosine", SIMILARITIES, "score of two vectors from outside")
+    similarity: str = one_of(SIMILARITY, SIMILARITIES, "score of two vectors from outside")
     impacts: str = one_of(
         BM25Settings.impacts, tuple(IMPACT_TYPES), "how BM25's impacts are stored"
     )
@@ -169,6 +167,13 @@ class BuildOptions(Checked):
                 f"{'fusion' if self.export is None else 'export'} has no effect without models; "
                 "leave it out, or give models"
             )
+        if self.vectors is None and (self.vector_model or self.similarity != SIMILARITY):
+            name = "vector_model" if self.vector_model else "similarity"
+            raise InputError(f"{name} has no effect without vectors; leave it out, or give these")
+        if self.query.table and self.query.texts and not self.models:
+            raise InputError("texts have no vectors; give pairs, or leave texts out")
+        if self.query.pairs is not None and self.vectors is None:
+            raise InputError("pairs are for vectors from outside; give these, or leave pairs out")
         if self.vectors is not None and self.engine != LOCAL:
             raise InputError(NO_CLUSTER)
         self.bm25.check_titles(self.titles)
@@ -195,9 +200,9 @@ class BuildOptions(Checked):
                 meant = suggest(name, sorted(own | inner.keys()))
                 raise InputError(f"build has no option {name!r}{meant}")
         changes = {name: value for name, value in given.items() if name in own}
-        for name in inner.keys() & given.keys():
-            outer = changes.get(inner[name], getattr(self, inner[name]))
-            changes[inner[name]] = replace(outer, **{name: given[name]})
+        for own_name in dict.fromkeys(inner[name] for name in given if name in inner):
+            values = {name: each for name, each in given.items() if inner.get(name) == own_name}
+            changes[own_name] = replace(changes.get(own_name, getattr(self, own_name)), **values)
         return replace(self, **changes)
 
 

@@ -114,7 +114,11 @@ def test_words_answer_in_time_where_an_endpoint_hangs(
     bundle: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end = Event()
-    with served(lambda *_: end.wait() and None) as (url, _):
+
+    def hang(*_: object) -> None:
+        end.wait()
+
+    with served(hang) as (url, _):
         monkeypatch.setenv(Variable.QUERY_ENDPOINT, url)
         monkeypatch.setenv(Variable.QUERY_MS, "20")
         found = bundle.rank("dough")
@@ -151,7 +155,7 @@ def test_a_time_limit_that_is_none_is_refused(ms: str) -> None:
 def test_the_vector_is_that_of_the_answer() -> None:
     with served(lambda handler, _: send(handler, vector(1, 2.5))) as (url, asked):
         found = QueryEndpoint(url + "/own?a=b", "", 2).encode("dough")
-    assert np.array_equal(found, np.float32([1, 2.5]))
+    assert np.array_equal(found, np.array([1, 2.5], np.float32))
     assert asked == [
         {"input": "dough", "encoding_format": "float", "path": "/own?a=b", "key": None}
     ]
