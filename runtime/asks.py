@@ -5,9 +5,11 @@ From a field of `Ask` follow the keywords of Python with their help, the flags o
 docs/options.md. ``make options`` writes what type checkers and readers see.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from inspect import Parameter, cleandoc, signature
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -60,6 +62,39 @@ _AFTER = ("\nReturns:\n", "\nRaises:\n")  # what follows the arguments in a docs
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def as_vector(name: str, value: Any) -> tuple[float, ...]:
+    """Return a list or an array of finite numbers as floats.
+
+    Raises:
+        InputError: it is something else.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError:  # of lists of several lengths
+        array = np.empty(0)
+    if array.ndim != 1 or not array.size or array.dtype.kind not in "fiu":
+        raise InputError(f"{name} must be a list of numbers, not {value!r:.60}")
+    with np.errstate(over="ignore"):
+        single = array.astype(np.float32)
+    if not np.isfinite(single).all():
+        raise InputError(f"{name} has a number that is not finite; encode the text again")
+    return tuple(single.tolist())
+
+
+def read_vector(path: str) -> tuple[float, ...]:
+    """Return the vector in a file of JSON or .npy.
+
+    Raises:
+        InputError: there is none.
+    """
+    try:
+        if path.endswith(".npy"):
+            return as_vector("vector", np.load(path, allow_pickle=False).reshape(-1))
+        return as_vector("vector", json.loads(Path(path).read_text("utf-8")))
+    except (OSError, ValueError) as error:
+        raise InputError(f"--vector {path!r:.200} cannot be read ({error})") from None
+
+
 @frozen
 class Ask:
     """What a query is asked with; docs/options.md has an example of each option.
@@ -95,6 +130,8 @@ class Ask:
             stores one of each document, and otherwise by words. Scores stay as they are.
         relevance: It is in `Hit.relevance`, and `Ranking.answerable` says how likely the best
             document answers (docs/answers.md).
+        vector: The text is what words are searched by. An array of numpy will do, and a shell reads
+            a file of JSON or .npy.
         passages: They are the best that were found, in `Hit.spans`. Those that overlap or touch are
             one span.
 
@@ -157,6 +194,10 @@ class Ask:
     passages: int | None = declare(None, "how many passages of its document a hit has, or all of a "
         "document together", int, least=1, limit="explained", example="3",
         unfit=_JOINED)  # fmt: skip
+    vector: Sequence[float] | None = declare(None, "the query's vector, by the model that made "
+        "those of the documents (docs/own-vectors.md)", np.ndarray, fronts=(HTTP, SHELL),
+        metavar="FILE", read=read_vector, example="[0.1, -0.2, 0.7]",
+        unfit={OWN: "texts of your own have no vectors"})  # fmt: skip
     context: str | None = declare(None, "what is around each passage: neighbours, or the section "
         "that it stands in", str, allowed=(NEIGHBOURS, SECTION), example='"section"',
         unfit=_JOINED)  # fmt: skip
@@ -335,6 +376,8 @@ def _read(name: str, value: Any, option: Option) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     option.check(name, value)
+    if option.kind is np.ndarray and value is not None:
+        return as_vector(name, value)
     if option.kind is not list or value is None:
         return value
     found = tuple(as_list(value, name, f"give one such as {option.example}"))

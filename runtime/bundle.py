@@ -834,16 +834,17 @@ class Bundle(os.PathLike[str]):
 
     @short_tracebacks
     def features(
-        self, query: str, *, pipeline: "PipelineLike" = None
+        self, query: str, *, pipeline: "PipelineLike" = None, vector: Sequence[float] | None = None
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
         """Return the candidates' ids and their scores by ranker, each multiplied by its scale.
 
         Fusion weights are learned on these scores, because serving adds up the same numbers. They
         are in the collection's order, which decides between equal sums. A document that is split
-        has those of the passage that the pipeline ranks highest.
+        has those of the passage that the pipeline ranks highest. The query may have a vector.
         """
         check_query(query)
-        return self._search.features(query, self.manifest.pipeline(pipeline))
+        stages = self.manifest.pipeline(pipeline)
+        return self._search.features(query, stages, Ask(vector=vector))
 
     def rates(self, pipeline: "PipelineLike" = None) -> bool:
         """Return whether it is known how likely hits of a pipeline answer a query."""

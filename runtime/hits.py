@@ -298,6 +298,7 @@ class Ranking(Sequence[Hit]):
             truncated because they were longer than its model reads; empty if there were none.
         budget_spent: whether the call's `budget_ms` ended before the answer was ready.
         left_out: the stages that were skipped or did not score all candidates for lack of time.
+        without: the rankers that took no part because the query has no vector for them, and why.
         marks: returns the characters of a hit that match the query, for the table; None in a copy.
         corrections: the word that was searched instead of each unknown word of the query.
         ignored: signs of the query that have no meaning, such as ``title:`` without a field title,
@@ -329,6 +330,7 @@ class Ranking(Sequence[Hit]):
         "unknown",
         "suggestion",
         "answerable",
+        "without",
     )
     COUNTED: ClassVar[tuple[str, ...]] = ("total", "exact", "facets")  # if it was counted
 
@@ -348,6 +350,7 @@ class Ranking(Sequence[Hit]):
     facets: Mapping[str, tuple[Count, ...]] = field(default_factory=dict, hash=False)
     suggestion: str | None = None
     answerable: float | None = None
+    without: tuple[str, ...] = ()
 
     def marking(self, marks: "Callable[[Hit], Sequence[tuple[int, int]]]") -> Self:
         """Let the table of the ranking, which nobody has seen so far, mark words, and return it."""

@@ -25,6 +25,7 @@ class ContextOptions(TypedDict, total=False):
     relevance: bool
     min_relevance: float | None
     passages: int | None
+    vector: Sequence[float] | None
     context: str | None
 
 

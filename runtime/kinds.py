@@ -106,6 +106,11 @@ class Settings(Checked):
     field: str = ""
 
     @property
+    def given(self) -> bool:
+        """Whether the vectors of documents come from outside."""
+        return False
+
+    @property
     def documents_apart(self) -> bool:
         """Whether the graphs in the ranker's folder encode documents alone."""
         return False

@@ -11,11 +11,12 @@ compares with reciprocal ranks, and with other spreads.
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ranklet.corpus.building.default_pipelines import (
     BY_RANKS,
@@ -36,6 +37,7 @@ from ranklet.runtime.ground.sets import evenly
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipelines.pipeline import MAX_WEIGHT, Fuse, Pipeline
 from ranklet.runtime.pipelines.signals import read_signals
+from ranklet.runtime.rankers.dense import open_vectors
 from ranklet.runtime.search.boosting import check_boost
 from ranklet.runtime.search.local import LocalSearch
 
@@ -249,12 +251,33 @@ def read_spreads(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:
     lists = stages(names, bundle.manifest.rankers, DEPTH)
     pipeline = Pipeline((*lists, Fuse("linear", tuple(names), (1.0,) * len(names))))
     deviations: list[list[float]] = []
-    for query in make_queries(bundle.files.need_documents()):
-        ids, columns = bundle.features(query, pipeline=pipeline)
-        if len(ids) > 1:
+    documents = bundle.files.need_documents()
+    own = _read_given(bundle, names)
+    for query, number in make_queries(documents).items():
+        vector = None if own is None else own(number).tolist()
+        ids, columns = bundle.features(query, pipeline=pipeline, vector=vector)
+        if vector is not None:  # the document is too near to itself
+            others = np.array([each != documents.ids[number] for each in ids], np.bool_)
+            columns = {name: each[others] for name, each in columns.items()}
+        if len(columns[names[0]]) > 1:
             deviations.append([float(columns[name].std(dtype=np.float64)) for name in names])
     means = np.mean(deviations, axis=0).tolist() if deviations else [0.0] * len(names)
     return dict(zip(names, means, strict=True))
+
+
+def _read_given(
+    bundle: Bundle, names: Sequence[str]
+) -> Callable[[int], NDArray[np.float32]] | None:
+    """Return what reads vectors from outside if nothing encodes queries.
+
+    A document's vector then stands for that of the query that is made of it.
+    """
+    for name in names:
+        settings = bundle.manifest.rankers[name].read_settings(name)
+        if settings.given and not settings.by_tokens:
+            vectors = open_vectors(bundle.files, name, settings)
+            return lambda number: vectors.floats(slice(number, number + 1))[0]
+    return None
 
 
 def _check_names(
@@ -272,13 +295,15 @@ def _rounded(values: Mapping[str, float]) -> dict[str, float]:
     return {name: float(f"{value:.{DIGITS}g}") for name, value in values.items()}
 
 
-def make_queries(documents: Documents) -> list[str]:
-    """Return titles of evenly spaced documents, or a sentence of each untitled one.
+def make_queries(documents: Documents) -> dict[str, int]:
+    """Return titles of evenly spaced documents, or a sentence of each untitled one, by text.
+
+    Each has the number of its document.
 
     They depend on nothing but the documents and their order.
     """
-    queries = []
+    queries = dict[str, int]()
     for number in evenly(len(documents.ids), QUERIES):
         made = sentence(documents.texts[number], np.random.default_rng(number))
-        queries.append(documents.titles[number].strip() or made)
-    return [query for query in dict.fromkeys(queries) if query.strip()]
+        queries.setdefault(documents.titles[number].strip() or made, number)
+    return {query: number for query, number in queries.items() if query.strip()}

@@ -18,6 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ranklet.corpus.collections.headings import Headings
 from ranklet.corpus.collections.seen_ids import SeenIds
 from ranklet.corpus.collections.topics import read_topics
@@ -58,7 +61,8 @@ class Document(NamedTuple):
 
     `metadata` has its other fields, as the source holds them. Missing ones may be None. `headings`
     are those of a whole document, as far as its file has some, and `location` is where a passage
-    stands in its document, as a bundle stores it; "" if it is whole.
+    stands in its document, as a bundle stores it; "" if it is whole. `vector` is its vector, if
+    somebody else has computed it.
     """
 
     id: str
@@ -67,6 +71,7 @@ class Document(NamedTuple):
     metadata: Mapping[str, Any] = {}  # never changed
     headings: Headings = ()
     location: str = ""
+    vector: NDArray[np.float32] | None = None  # (dimension,)
 
 
 class Query(NamedTuple):

@@ -14,7 +14,7 @@ from ranklet.corpus.indexing.collection_words import collection_words, early_wor
 from ranklet.corpus.indexing.metadata import Field, MetadataCollector, join_documents
 from ranklet.corpus.indexing.ordering import choose_order
 from ranklet.corpus.indexing.origins import Origins
-from ranklet.corpus.indexing.packer import Packer, packed, release
+from ranklet.corpus.indexing.packer import NumberPacker, Packer, packed, release
 from ranklet.corpus.indexing.postings import Postings, Titles, invert
 from ranklet.corpus.indexing.searched import list_searched, list_words
 from ranklet.corpus.languages.forms import read_forms
@@ -64,6 +64,8 @@ class AnalysedCollection:
         before: where documents were indexed before; None if they were not.
         shares: how many of the documents are in each language, if that was found out.
         columns: the words of each column that is searched.
+        vectors: those of the documents that are new in `origins`, (new documents, dimension), if
+            somebody else has computed them.
     """
 
     documents: Documents
@@ -77,6 +79,7 @@ class AnalysedCollection:
     before: Origins | None = None
     shares: Mapping[str, float] = field(default_factory=dict)
     columns: Mapping[str, Forward] = field(default_factory=dict)
+    vectors: NDArray[np.float32] | None = None
 
     def list_words(self, *fields: str) -> WordAnalysis:
         """Return how a checkpoint says that the words of some fields were read."""
@@ -249,7 +252,7 @@ def analyse(
     options = options or TextOptions()
     if options.forms:
         read_forms(options.forms, options.language)  # raises before the texts are read
-    first, last = array("I"), None
+    first, last, vectors = array("I"), None, VectorPacker()
     collector = MetadataCollector()
 
     def read() -> Iterator[bytes]:
@@ -261,6 +264,7 @@ def analyse(
             last = document.id
             ids.add(document.id)
             locations.add(document.location)
+            vectors.add(document)
             title, text = shown_titles.add(document.title), texts.add(document.text)
             yield count_ranked_bytes(title, text, titles)
 
@@ -295,7 +299,36 @@ def analyse(
         stored, analyzer, forwards, wanted, titles, metadata, tuple(shares), options.method,
         shares=shares if options.language == AUTO else {},
         columns=list_words(metadata, columns, analyzer, len(stored)),
+        vectors=vectors.rows(),
     )  # fmt: skip
+
+
+class VectorPacker:
+    """Packs the vectors of documents into a temporary file, if they have some."""
+
+    def __init__(self) -> None:
+        self._packer: NumberPacker | None = None
+        self._count, self._lacking = 0, ""
+
+    def add(self, document: Document) -> None:
+        """Add a document.
+
+        Raises:
+            CollectionError: only some documents have vectors.
+        """
+        vector, self._count = document.vector, self._count + 1
+        if vector is None:
+            self._lacking = self._lacking or document.id
+        elif self._packer is None:
+            self._packer = NumberPacker(np.float32, (len(vector),))
+        if self._packer is not None and self._lacking:
+            raise CollectionError(f"the document {self._lacking!r:.80} has no vector; give it one")
+        if self._packer is not None and vector is not None:
+            self._packer.add(vector[np.newaxis])
+
+    def rows(self) -> NDArray[np.float32] | None:
+        """Return the vectors, (documents, dimension); None if there are none."""
+        return None if self._packer is None else self._packer.array()
 
 
 def list_wanted_fields(fields: Iterable[str], tokenizer: "Tokenizer | None") -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.indexing.analysed import VectorPacker
 from ranklet.corpus.indexing.origins import Origins
 from ranklet.corpus.indexing.reuse import Contents, Texts, first_passages
 from ranklet.corpus.sources.bundle_documents import collect_each_metadata
@@ -82,6 +83,10 @@ def join(parts: Sequence[Part]) -> Joined:
     contents = Contents.joined(
         Origins(files, part, number), [each.stored for each in parts], _latest(begin), metadata
     )
+    vectors = VectorPacker()
+    for at in number[part == len(files)].tolist():
+        vectors.add(parts[-1].new[at])
+    contents = contents._replace(vectors=vectors.rows())
     return Joined(contents, Origins.of(files, part, number))
 
 

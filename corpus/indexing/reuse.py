@@ -59,6 +59,7 @@ class Contents(NamedTuple):
     locations: Strings
     first: NDArray[np.uint32]  # the first passage of each passage's document, (documents,)
     metadata: Iterable[Mapping[str, Any]]  # of each whole document, read once
+    vectors: NDArray[np.float32] | None = None  # of the new documents, if they have some
 
     @classmethod
     def joined(
@@ -150,7 +151,7 @@ def analyse_again(
     return AnalysedCollection(
         documents, analyzer, forwards, wanted, titles, metadata, tuple(shares), words.method,
         origins, shares if words.language == AUTO else {},
-        list_words(metadata, columns, analyzer, len(documents)),
+        list_words(metadata, columns, analyzer, len(documents)), contents.vectors,
     )  # fmt: skip
 
 

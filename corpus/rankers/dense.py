@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ranklet.corpus.building.document_encoding import (
     Encoding,
     encode_documents,
+    encoded_before,
     encoder_digest,
     warn_of_long_documents,
 )
@@ -23,6 +24,7 @@ from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense import hnsw
 from ranklet.runtime.dense.binary import BinaryIndex, binary_codes
 from ranklet.runtime.dense.stored import BLOCK, FORMS, WHOLE, ExactIndex, StoredVectors
+from ranklet.runtime.ground.errors import CollectionError
 from ranklet.runtime.rankers.dense import (
     CODES,
     EXHAUSTIVE,
@@ -55,10 +57,13 @@ def index(job: IndexJob) -> RankerEntry:
     # Without its encoder a bundle still says which one made its vectors, which are used again.
     there = encoder.encodes_documents
     digest = encoder_digest(encoder.digest) if there else job.entry.encoder
-    encoded = encode_documents(
-        encoder.encode_documents, digest, (settings.dimension,), np.float32, analysed, name,
-        writer.resume(name),
-    )  # fmt: skip
+    if settings.given:
+        encoded = _take_vectors(job, settings)
+    else:
+        encoded = encode_documents(
+            encoder.encode_documents, digest, (settings.dimension,), np.float32, analysed, name,
+            writer.resume(name),
+        )  # fmt: skip
     vectors = _all_vectors(encoded, name, settings)
     measured = dict[str, float](truncated=len(encoded.cut))
     limit = settings.max_document_tokens
@@ -74,6 +79,30 @@ def index(job: IndexJob) -> RankerEntry:
         settings = replace(settings, search="binary")
         measured["recall"] = write_codes(vectors, settings, folder, writer)
     return RankerEntry(job.entry.kind, asdict(settings), measured, replaced, digest)
+
+
+def _take_vectors(job: IndexJob, settings: DenseSettings) -> Encoding:
+    """Return the vectors that documents came with.
+
+    Raises:
+        CollectionError: new documents have none, or others than those of the bundle.
+    """
+    analysed, name = job.analysed, job.name
+    origins = encoded_before(analysed, name, job.entry.encoder)
+    rows, new = analysed.vectors, origins.new
+    if rows is None:
+        rows = np.empty((0, settings.dimension), np.float32)
+    if len(rows) < len(new):
+        raise CollectionError(
+            f"the document {analysed.documents.ids[int(new[len(rows)])]!r:.80} has no vector for "
+            f"{name!r}; add documents with one of {settings.dimension:,} numbers each (vectors)"
+        )
+    if rows.shape[1] != settings.dimension:
+        raise CollectionError(
+            f"the vectors have {rows.shape[1]:,} numbers, but those of {name!r} have "
+            f"{settings.dimension:,}; encode documents by the same model"
+        )
+    return Encoding(origins, rows, np.empty(0, np.uint32))
 
 
 def needs_codes(settings: DenseSettings, count: int) -> bool:
@@ -95,7 +124,7 @@ def _all_vectors(encoded: Encoding, name: str, settings: DenseSettings) -> Store
     """Return the vectors of all documents; vectors that were encoded before are copied."""
     origins = encoded.origins
     parts = [open_vectors(bundle, name, settings) for bundle in origins.bundles]
-    parts.append(_in_form(encoded.rows, settings.stored))
+    parts.append(_in_form(encoded.rows, settings))
     if not origins.bundles:
         return parts[-1]
     runs = [(parts[run.part], slice(run.begin, run.end)) for run in origins.runs()]
@@ -105,22 +134,23 @@ def _all_vectors(encoded: Encoding, name: str, settings: DenseSettings) -> Store
     return StoredVectors(values, np.concatenate(scales) if scales else None)
 
 
-def _in_form(vectors: NDArray[np.float32], form: str) -> StoredVectors:
-    """Return vectors in a form of `FORMS`, in a temporary file unless they have it already."""
+def _in_form(vectors: NDArray[np.float32], settings: DenseSettings) -> StoredVectors:
+    """Return vectors as they are stored, in a temporary file unless they have that form already."""
+    form = settings.stored
     if form == WHOLE:
-        return StoredVectors(vectors)
+        return settings.store(vectors)
     scales = [np.empty(0, np.float32)]
 
     def values() -> Iterator[NDArray[Any]]:
         for begin in range(0, len(vectors), BLOCK):
-            part = StoredVectors.of(vectors[begin : begin + BLOCK], form)
+            part = settings.store(vectors[begin : begin + BLOCK])
             if part.scales is not None:
                 scales.append(part.scales)
             yield part.values
             release(vectors)
 
     stored = packed(values(), FORMS[form], vectors.shape[1:])  # also completes `scales`
-    return StoredVectors(stored, np.concatenate(scales) if form == "int8" else None)
+    return StoredVectors(stored, np.concatenate(scales) if settings.scaled else None)
 
 
 def _write_hnsw(

@@ -21,7 +21,7 @@ _EXACT = 1 << 53  # from here on not every whole number has a float of its own
 # What a value of pyarrow, an array of pyarrow, and one of numpy, pandas or polars are converted by.
 _CONVERTERS = ("as_py", "to_pylist", "tolist", "to_list")
 
-Fault = Literal["broken", "encoding", "no id", "empty", "duplicate"]
+Fault = Literal["broken", "encoding", "no id", "empty", "duplicate", "vector"]
 
 
 class Cell(str):

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,9 @@ from ranklet.corpus.sources.passages import located
 from ranklet.corpus.sources.paths import Files, list_source_files
 from ranklet.corpus.sources.spool import Spool
 from ranklet.corpus.sources.text_files import EXAMPLE
+from ranklet.corpus.sources.vectors import GivenVectors, refusal
 from ranklet.runtime.answers.console import printable
-from ranklet.runtime.bundles.manifest import NO_TYPES, Splitting
+from ranklet.runtime.bundles.manifest import NO_TYPES, UNSPLIT, Splitting
 from ranklet.runtime.ground.errors import CollectionError, InputError
 from ranklet.runtime.ground.options import check_type
 from ranklet.runtime.storage.address import shown
@@ -59,6 +61,7 @@ _NAMES: Mapping[Fault, tuple[str, str]] = {
     "no id": ("document has no id", "documents have no id"),
     "empty": ("document has no text", "documents have no text"),
     "duplicate": ("id occurs twice", "ids occur twice"),
+    "vector": ("document has no vector", "documents have no vectors"),
 }
 _OTHER_ID = "pass another --id-column, or --id-column - to number the documents"
 _HINTS: Mapping[Fault, str] = {
@@ -85,6 +88,8 @@ class Source:
         name: the file's or folder's name, for messages and the bundle's provenance.
         types: all declared types of columns.
         problems: what was wrong so far; complete after `documents` has ended.
+        vectors: what has a vector of each document; None if nobody else has computed them.
+        titles: whether titles are part of the texts that are encoded.
         may_be_empty: whether no document is no error, as if an update only deletes.
 
     Raises:
@@ -109,6 +114,8 @@ class Source:
         self._declared = DeclaredColumns(self.types)
         self.problems = Problems()
         self.may_be_empty = False
+        self.vectors: GivenVectors | None = None
+        self.titles = True
         self.columns: Columns | None = None
         self._wanted = self.options.metadata_fields()
         self._html = set[str]()  # names of columns whose cells are HTML
@@ -149,8 +156,9 @@ class Source:
 
     @property
     def splitting(self) -> Splitting:
-        """How documents are split into passages."""
-        return self.options.splitting
+        """How documents are split into passages; not where each has a vector from outside."""
+        whole = self.vectors is not None and self.vectors.whole
+        return UNSPLIT if whole else self.options.splitting
 
     @property
     def size(self) -> int:
@@ -170,8 +178,10 @@ class Source:
         return Measured(self._passages(), self._share)
 
     def _passages(self) -> Iterator[Document]:
-        for document in self._documents():
-            yield from located(document, self.splitting)
+        found = chain.from_iterable(located(each, self.splitting) for each in self._documents())
+        yield from (
+            found if self.vectors is None else self.vectors.encoded(found, titles=self.titles)
+        )
 
     def whole(self) -> Measured[Document]:
         """Yield the documents in their order, unsplit.
@@ -231,7 +241,7 @@ class Source:
             with closing(progress(Measured(self._survey(), self._share), FINDING)) as records:
                 for number, record in enumerate(records, start=1):
                     if isinstance(record, Record):
-                        survey.add(inner_fields(record.fields), record.fields)
+                        survey.add(self._without_vector(record.fields), record.fields)
                     if table and not self._fresh and number == SAMPLE and survey.is_settled:
                         break
         if not survey.present:
@@ -284,7 +294,7 @@ class Source:
             ) from None
 
     def _check(self, records: Records) -> Iterator[Document]:
-        ids = SeenIds()
+        ids, number = SeenIds(), 0
         for number, record in enumerate(records, start=1):
             result = record if isinstance(record, Bad) else self._document(record, number)
             given = self.columns is not None and self.columns.id  # numbers come once
@@ -294,12 +304,21 @@ class Source:
                 self.problems.add(result)
                 continue
             yield result
+        if self.vectors is not None:
+            self.vectors.check_count(number)
+
+    def _without_vector(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the fields of a record but for a vector's column."""
+        fields = inner_fields(record)
+        if self.vectors is None or self.vectors.column not in fields:
+            return fields
+        return {name: each for name, each in fields.items() if name != self.vectors.column}
 
     def _document(self, record: Record, number: int) -> Document | Bad:
         columns = self.columns
         if columns is None:  # unreachable, because a record has chosen them
             raise CollectionError(f"{self.name} has no columns")
-        fields = inner_fields(record.fields)
+        fields = self._without_vector(record.fields)
         if self._html:
             fields = {
                 key: read_cell(value) if key in self._html else value
@@ -335,7 +354,18 @@ class Source:
         if not (document.title.strip() or document.text.strip()):
             empty = " and ".join(f"{each} is {texts[each]!r:.20}" for each in columns.text)
             return Bad(record.place, "empty", empty)
-        return document
+        if self.vectors is None or not self.vectors.whole:
+            return document
+        try:
+            vector = self.vectors.read(number - 1, name, inner_fields(record.fields))
+        except ValueError as error:
+            if self.options.skip_bad:
+                return Bad(record.place, "vector", f"{name!r:.80}: {error}")
+            more = "correct it, or pass --skip-bad to leave such documents out"
+            raise CollectionError(
+                printable(f"{record.place}: {refusal(name, str(error))}; {more}")
+            ) from None
+        return document._replace(vector=vector)
 
     def _metadata(self, fields: Mapping[str, Any], columns: Columns) -> Fields:
         """Return the chosen fields besides id, title and text."""

@@ -99,7 +99,7 @@ def _analysed(
     return AnalysedCollection(
         bare, analyzer, forwards, manifest.fields, manifest.titles, columns,
         manifest.languages, manifest.normaliser, origins,
-        columns=list_words(columns, searched, analyzer, len(bare)),
+        columns=list_words(columns, searched, analyzer, len(bare)), vectors=contents.vectors,
     )  # fmt: skip
 
 

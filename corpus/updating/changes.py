@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ranklet.corpus.collections.collection import Document
 from ranklet.corpus.indexing.field_types import BITS, READERS, Unusable, typed
 from ranklet.corpus.sources.cells import Cell, stands_for_nothing
 from ranklet.runtime.bundles.additions import Change
 from ranklet.runtime.bundles.location import Location
-from ranklet.runtime.bundles.manifest import STRING
+from ranklet.runtime.bundles.manifest import STRING, Manifest
 from ranklet.runtime.ground.errors import CollectionError, InputError, UnknownDocumentError
 from ranklet.runtime.search.local import LocalSearch
 
@@ -132,10 +134,31 @@ def is_same(search: LocalSearch, number: int, new: Sequence[Document]) -> bool:
         if _usable(value) is not None and (name in metadata or not _is_sign(value))
     }
     types = search.metadata
-    return metadata.keys() == given.keys() and all(
+    if metadata.keys() != given.keys() or not all(
         _read_as(types[name], value) == _read_as(types[name], given[name])
         for name, value in metadata.items()
-    )
+    ):
+        return False
+    return new[0].vector is None or _has_vectors(search, number, new)
+
+
+def find_given(manifest: Manifest) -> tuple[str, Any] | None:
+    """Return the ranker whose vectors come from outside and its settings; None if none do."""
+    for name, entry in manifest.rankers.items():
+        if (settings := entry.read_settings(name)).given:
+            return name, settings
+    return None
+
+
+def _has_vectors(search: LocalSearch, number: int, new: Sequence[Document]) -> bool:
+    """Return whether the vectors of a stored document's passages are those of a given one."""
+    found = find_given(search.files.manifest)
+    if found is None:
+        return True
+    ranker = search.ranker(found[0])
+    old = ranker.read_vectors(search.documents.passages(number))  # type: ignore[attr-defined]
+    vectors = np.array([each.vector for each in new], np.float32)
+    return np.array_equal(old, found[1].store(vectors).floats(slice(None)))
 
 
 def _usable(value: Any) -> Any:

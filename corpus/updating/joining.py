@@ -70,6 +70,8 @@ def place_new(
 
 def find_indexed(joined: Joined, search: LocalSearch) -> Joined:
     """Return documents of which none is new that has the ranked text of one that it replaces."""
+    if joined.contents.vectors is not None:  # which may differ for the same text
+        return joined
     (contents, origins), documents, shifts = joined, search.documents, _shifts(search)
     part, number = origins.part.copy(), origins.number.copy()
     texts = RankedTexts(contents.titles, contents.texts, documents.titled)

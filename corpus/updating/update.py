@@ -21,7 +21,8 @@ from ranklet.corpus.indexing.parts import Joined, join
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.paths import Files
 from ranklet.corpus.sources.source import Source, Texts
-from ranklet.corpus.updating.changes import by_id, find_changes
+from ranklet.corpus.sources.vectors import COLUMN, GivenVectors, Vectors
+from ranklet.corpus.updating.changes import by_id, find_changes, find_given
 from ranklet.corpus.updating.compact import write_joined
 from ranklet.corpus.updating.joining import find_indexed, place_new, read_parts
 from ranklet.corpus.updating.versions import VERSIONS, prune
@@ -39,6 +40,8 @@ from ranklet.runtime.storage.address import BundleLike
 
 VOCABULARY = "vocabulary"  # key in a checkpoint's report: which tokens were kept
 
+NO_CLUSTER = "vectors from outside are added on this machine; leave the engine out"
+
 _log = logging.getLogger(__name__)
 
 
@@ -51,6 +54,7 @@ def update(
     target: str | Path | None = None,
     options: SourceOptions | None = None,
     types: Mapping[str, str] | None = None,
+    vectors: Vectors | None = None,
     missing_ok: bool = False,
     overwrite: bool = False,
     engine: EngineOptions = LOCAL,
@@ -73,6 +77,8 @@ def update(
         options: how the documents to add are read. Texts are split as those of the bundle were.
         types: types of columns that the bundle does not have yet; those that were declared when
             it was built hold for the documents to add, too.
+        vectors: those of the documents to add, as in `build`, where the bundle's came from outside;
+            None for the column of that name that it was built of, else ``vector``.
         missing_ok: whether ids to delete may be unknown.
         overwrite: whether another bundle at the target is replaced.
         engine: where new documents are analysed and encoded, on this machine or on several by Ray.
@@ -111,12 +117,16 @@ def update(
             _warn_of_cut(source)
         if types is not None:
             options = dataclasses.replace(options or SourceOptions(), types=types)
-        reader, types = read_added(source, add, options, announce, may_be_empty=bool(wanted))
+        reader, types = read_added(
+            source, add, options, announce, vectors=vectors, may_be_empty=bool(wanted)
+        )
         added = list_documents(reader)
         before, search = read_additions(source), open_search(source)
         changes = find_changes(search, by_id(added), wanted, missing_ok=missing_ok)
         new, _ = place_new(search, changes.changing, before.next)
         joined = find_indexed(join([*read_parts(search, changes.gone), new]), search)
+        if cluster is not None and joined.contents.vectors is not None:
+            raise InputError(NO_CLUSTER)
         if cluster is not None:
             joined = _with_shards(cluster, joined, source, out.resume_folder)
         provenance, change = {"update": dataclasses.asdict(changes.counts)}, changes.counts.change()
@@ -141,6 +151,7 @@ def read_added(
     options: SourceOptions | None = None,
     announce: Callable[[str], None] = _log.info,
     *,
+    vectors: Vectors | None = None,
     may_be_empty: bool,
 ) -> tuple[Source | Collection | None, Mapping[str, str]]:
     """Return what reads the documents to add as the bundle's were, and all declared types."""
@@ -154,6 +165,9 @@ def read_added(
     if add is None:
         return None, known
     words, overlap = recorded = source.manifest.splitting
+    given = _choose_vectors(source, vectors)
+    if isinstance(add, Source) and add.vectors is None:
+        add.vectors, add.titles = given, source.manifest.titles
     if isinstance(add, Source | Collection):
         _check_splitting(recorded, add.splitting)
         _check_types(source, add.types)
@@ -174,7 +188,28 @@ def read_added(
             chosen = dataclasses.replace(chosen, passage_words=words, overlap_words=overlap)
             add = Source(add, chosen, announce, known)
             add.may_be_empty = may_be_empty
+            add.vectors, add.titles = given, source.manifest.titles
     return add, {**known, **add.types}
+
+
+def _choose_vectors(source: BundleFiles, vectors: Vectors | None) -> GivenVectors | None:
+    """Return what has the vectors of documents to add; None if the bundle's are its own.
+
+    Raises:
+        InputError: vectors are given, but the bundle has a model.
+    """
+    found = find_given(source.manifest)
+    if found is None:
+        if vectors is not None:
+            raise InputError(
+                "vectors has no effect, because those of the bundle are not from outside; leave "
+                "them out"
+            )
+        return None
+    name, settings = found
+    if vectors is None:
+        vectors = source.manifest.provenance["checkpoints"][name].get("column") or COLUMN
+    return GivenVectors(vectors, settings.dimension)
 
 
 def list_documents(reader: Source | Collection | None) -> Iterable[Document]:

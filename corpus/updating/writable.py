@@ -12,6 +12,7 @@ from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.paths import Files
 from ranklet.corpus.sources.source import Source, Texts
+from ranklet.corpus.sources.vectors import Vectors
 from ranklet.corpus.updating.changes import Counts
 from ranklet.corpus.updating.compact import compact, join_beside, restore
 from ranklet.corpus.updating.live import Live
@@ -103,6 +104,7 @@ class WritableBundle(Bundle):
         *,
         skip_bad: bool = False,
         options: SourceOptions | None = None,
+        vectors: Vectors | None = None,
         within: Where | None = None,
     ) -> Self:
         """Add documents, each of which replaces the one with its id; return the bundle.
@@ -114,6 +116,7 @@ class WritableBundle(Bundle):
             skip_bad: whether documents that cannot be used are left out, which `skipped` lists;
                 otherwise nothing is written if there is one.
             options: how documents are read. Texts are split as those of the bundle were.
+            vectors: of the documents, as in `update`.
             within: a filter that they must meet, and those that they replace; see `Bundle.only`.
 
         Raises:
@@ -122,7 +125,9 @@ class WritableBundle(Bundle):
                 do not meet the filter.
             BundleError: the bundle is damaged, or cannot be written, as on a full disk.
         """
-        return self.change(documents, skip_bad=skip_bad, options=options, within=within)
+        return self.change(
+            documents, skip_bad=skip_bad, options=options, vectors=vectors, within=within
+        )
 
     @short_tracebacks
     def delete(
@@ -157,6 +162,7 @@ class WritableBundle(Bundle):
         missing_ok: bool = False,
         skip_bad: bool = False,
         options: SourceOptions | None = None,
+        vectors: Vectors | None = None,
         within: Where | None = None,
     ) -> Self:
         """Add and delete documents in one step; see `add` and `delete`."""
@@ -173,7 +179,9 @@ class WritableBundle(Bundle):
             elif skip_bad and not isinstance(add, Source | Collection):
                 options = replace(options or SourceOptions(), skip_bad=True)
             with self.files.damage_reported():
-                source, _ = read_added(self.files, add, options, may_be_empty=bool(wanted))
+                source, _ = read_added(
+                    self.files, add, options, vectors=vectors, may_be_empty=bool(wanted)
+                )
                 done = Live(self._local, part).write(
                     list_documents(source), wanted, missing_ok=missing_ok, skip_bad=skip_bad
                 )

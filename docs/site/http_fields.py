@@ -82,7 +82,7 @@ def section(title: str, rows: Iterable[Row], first: dict[Row, str]) -> str:
 def line(row: Row) -> str:
     """Return a line of a table."""
     name, *cells = (
-        re.sub(r" ?\((?:docs/(\w+)\.md|a server: (.*?))\)", _pointed, cell.replace("|", "\\|"))
+        re.sub(r" ?\((?:docs/([\w-]+)\.md|a server: (.*?))\)", _pointed, cell.replace("|", "\\|"))
         for cell in row
     )
     return f"| {' | '.join((f'`{name}`', *(cell.rstrip('.') for cell in cells)))} |"

@@ -92,7 +92,7 @@ def page(kind: type[Ask] = Ask) -> str:
 
 def linked(text: str) -> str:
     """Return a text with links to the pages that it names."""
-    return re.sub(r"docs/(\w+)\.md", r"[\1](\1.md)", text).replace("``", "`")
+    return re.sub(r"docs/([\w-]+)\.md", r"[\1](\1.md)", text).replace("``", "`")
 
 
 def row(name: str, option: Option, default: object) -> str:

@@ -148,7 +148,8 @@ def set_aside(checkpoint: Checkpoint, texts: Iterable[str]) -> tuple[Checkpoint,
 
 def lighten(job: J) -> J:
     """Let a network of many tokens be proven with those of its probes; OpenVINO needs them all."""
-    if not exporter(job.checkpoint.kind).cuts or "openvino" in job.options.variants:
+    given = job.checkpoint.settings.given  # nothing is encoded
+    if given or not exporter(job.checkpoint.kind).cuts or "openvino" in job.options.variants:
         return job
     probes, fixed = job.probes(), parity_texts()
     texts = (*probes.queries, *probes.documents, *fixed.queries, *fixed.documents)

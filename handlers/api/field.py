@@ -3,6 +3,8 @@
 from enum import Flag, auto
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ranklet.handlers.api.limits import Limits
 from ranklet.runtime.ground.options import Option
 
@@ -42,6 +44,7 @@ DOCUMENTS = Type("array", "a list of at least one document", (list,))
 TEXTS = Type("", "a text, or a list of texts", (str, list))
 RECORDS = Type("array", "a list of at least one object with an id and a text", (list,))
 FACETS = Type("", "a list of fields, or an object of options by field", (list, dict))
+VECTOR = Type("array", "a list of numbers", (list,))
 ANYTHING = Type("", "anything", ())  # without effect
 ABSENT = Type("", "absent", ())  # not supported; the help is the reason, the default is accepted
 
@@ -49,6 +52,7 @@ ABSENT = Type("", "absent", ())  # not supported; the help is the reason, the de
 NAME = 1_000  # characters of a name
 _TYPES = {
     int: WHOLE, float: NUMBER, bool: FLAG, str: STRING, object: STRING, dict: OBJECT, list: TEXTS,
+    np.ndarray: VECTOR,
 }  # fmt: skip
 
 
@@ -129,6 +133,8 @@ class Field(NamedTuple):
         elif self.type is DOCUMENTS:
             bounds = {"minItems": int(self.filled), "maxItems": self.largest(limits)}
             bounds["items"] = {"$ref": "#/components/schemas/Document"}
+        elif self.type is VECTOR:
+            bounds = {"minItems": 1, "items": {"type": "number"}}
         elif self.type is RECORDS:
             bounds = {"minItems": 1, "maxItems": self.largest(limits)}
             bounds["items"] = {"$ref": "#/components/schemas/Record"}

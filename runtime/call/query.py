@@ -39,6 +39,13 @@ class Group(NamedTuple):
     ends: bool = False  # whether the synonyms end with the words, which no document has
 
 
+class GivenVector(NamedTuple):
+    """The vector of a query, which the caller has computed."""
+
+    ranker: str  # for which it is meant
+    values: NDArray[np.float32]  # (dimension,)
+
+
 class SynonymTokens(NamedTuple):
     """The tokens of all words of a query that have synonyms, and of these."""
 
@@ -102,6 +109,25 @@ class QueryContext:
     def everywhere(self) -> "Sequence[QueryContext]":
         """The query in the words of each part of the collection, of which its own is the first."""
         return (self, *self._others)
+
+    @property
+    def vector(self) -> GivenVector | None:
+        """The vector that the caller has computed; None for none."""
+        found: GivenVector | None = self._values.get(GivenVector)
+        return found
+
+    def give(self, vector: GivenVector) -> None:
+        """Let a ranker of vectors read this one, in every part of the collection."""
+        self._values[GivenVector] = vector
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """The rankers that took no part, or not by the vector that was wanted, and why."""
+        return tuple(self._values.get("without", ()))
+
+    def remark(self, without: str) -> None:
+        """Say that a ranker took no part, and why, once."""
+        self._values["without"] = tuple(dict.fromkeys((*self.without, without)))
 
     def spread(self, others: Sequence[Analyzer]) -> None:
         """Let the query be asked in further parts of the collection, by their words."""

@@ -22,7 +22,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.call.topk import top_k
 from ranklet.runtime.execution import fusion
 from ranklet.runtime.execution.prefetch import encode_ahead
-from ranklet.runtime.ground.errors import BundleError, InputError, damaged
+from ranklet.runtime.ground.errors import BundleError, InputError, NoVectorError, damaged
 from ranklet.runtime.ground.sets import add_new, among
 from ranklet.runtime.hits import Timing
 from ranklet.runtime.pipelines.pipeline import Boost, Fuse, Keep, Pipeline, Rescore, Retrieve
@@ -142,14 +142,30 @@ class Execution:
             elif number and self.deadline.passed:
                 self.left_out.append(str(stage))
                 continue
-            elif isinstance(stage, Retrieve) and self._given is None:
+            elif not self._score(stage, begun=not number):
+                continue
+            self.timings.append(Timing(str(stage), (perf_counter() - begin) * 1e3))
+
+    def _score(self, stage: Retrieve | Rescore, *, begun: bool) -> bool:
+        """Run a stage of a ranker; return False if it takes no part, because it lacks a vector.
+
+        Raises:
+            NoVectorError: there is no other ranker.
+        """
+        try:
+            if isinstance(stage, Retrieve) and self._given is None:
                 self._retrieve(stage)
             elif isinstance(stage, Retrieve) and stage.ranker in self._known:
                 self._columns[stage.ranker] = self._known[stage.ranker]
                 self._ordered_by = stage.ranker
             else:
-                self._rescore(stage, begun=not number)
-            self.timings.append(Timing(str(stage), (perf_counter() - begin) * 1e3))
+                self._rescore(stage, begun=begun)
+        except NoVectorError as error:
+            if len(self._pipeline.rankers) == 1:
+                raise NoVectorError(f"{stage.ranker!r} cannot rank: {error}") from error
+            self._query.remark(f"{stage.ranker}: {error}")
+            return False
+        return True
 
     def rankers(self) -> tuple[str, ...]:
         """Return the names of the pipeline's rankers, in order of use."""

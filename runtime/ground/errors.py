@@ -3,6 +3,7 @@
     RankletError
     ├── InputError              an invalid query, document or option
     │   ├── UnknownDocumentError   an id that is not in the collection
+    │   ├── NoVectorError          a ranker of vectors from outside that lacks one
     │   ├── TooManySpansError      highlights, more than the caller has room for
     │   └── ModelFolderError       a model's folder that cannot be imported
     ├── OutOfTimeError          a budget that was spent before there was any right answer
@@ -33,6 +34,10 @@ class InputError(RankletError, ValueError):
 
 class UnknownDocumentError(InputError, LookupError):
     """An id that is not in the collection."""
+
+
+class NoVectorError(InputError):
+    """A ranker of vectors from outside lacks one; others may answer without it."""
 
 
 class TooManySpansError(InputError):

@@ -9,7 +9,7 @@ from typing import NoReturn, Self, TypeVar
 
 import numpy as np
 
-from ranklet.runtime.asks import Where, check_query
+from ranklet.runtime.asks import Ask, Where, check_query
 from ranklet.runtime.bundles.files import BundleFiles, has_synonyms, locate_synonyms
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.protocol import Retriever
@@ -155,7 +155,7 @@ class MilvusSearch(Search):
         analysis = self.files.analyzer.begin((deadline or Deadline()).look)
         return QueryContext(query, analysis, signs=unread_signs(query, {TITLE: ""}))
 
-    def features(self, query: str, pipeline: Pipeline) -> NoReturn:  # noqa: ARG002
+    def features(self, query: str, pipeline: Pipeline, ask: Ask) -> NoReturn:  # noqa: ARG002
         """Raise InputError, because fusions are learned on a bundle's own collection.
 
         Raises:

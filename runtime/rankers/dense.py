@@ -19,7 +19,7 @@ from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.binary import WORD, BinaryIndex
 from ranklet.runtime.dense.pooling import ADDITIVE, token_shares
 from ranklet.runtime.dense.stored import FORMS, WHOLE, ExactIndex, StoredVectors
-from ranklet.runtime.ground.errors import BundleError, damaged
+from ranklet.runtime.ground.errors import BundleError, NoVectorError, damaged
 from ranklet.runtime.ground.options import MOST_TEXT, integer, one_of, text
 from ranklet.runtime.kinds import Settings
 from ranklet.runtime.onnx.encoder import TOKENIZER, VARIANTS, Encoded, Encoder, open_encoder
@@ -48,7 +48,8 @@ TABLE = "table.npy"  # (vocabulary, dimension) float32, float16 or int8
 TABLE_SCALES = "table_scales.npy"  # of a table of int8, the factor of each row, (vocabulary,)
 
 NETWORKS, QUERY_TABLE = "networks", "query_table"
-ENCODERS = ("network", "table", NETWORKS, QUERY_TABLE)
+GIVEN, GIVEN_TABLE = "given", "given_table"
+ENCODERS = ("network", "table", NETWORKS, QUERY_TABLE, GIVEN, GIVEN_TABLE)
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt")
 OWN_POOLING = "modules"  # of an imported network, whose modules pool in another way
 SIMILARITIES = ("dot", "cosine")
@@ -68,7 +69,8 @@ class DenseSettings(Settings):
     For the similarity cosine the encoder returns vectors of length 1. The encoder ``table`` is one
     stored vector per token, whose mean is a text's vector. The encoder ``networks`` has one network
     for documents and another one, or such a table, for queries, and ``query_table`` a network for
-    documents and a `QueryTable` for queries, which reads no prompt.
+    documents and a `QueryTable` for queries, which reads no prompt. ``given`` has no encoder,
+    because all vectors come from outside, and ``given_table`` only a `QueryTable`.
 
     Attributes:
         stored: how the vectors of documents are stored, one of `FORMS`; queries have 32 bits.
@@ -93,6 +95,7 @@ class DenseSettings(Settings):
         "a table encodes queries",
         untyped=EXHAUSTIVE,
     )
+    model: str = text("", "name of the model whose vectors come from outside", MOST_TEXT)
     m: int = integer(16, "hnsw: links per vector on each layer", 2, 1024)
     ef_construction: int = integer(200, "hnsw: candidates while building", 1, 1 << 16)
     ef: int = integer(128, "hnsw: candidates while searching", 1, 1 << 16)
@@ -100,7 +103,28 @@ class DenseSettings(Settings):
     @property
     def by_tokens(self) -> bool:
         """Whether a table encodes queries for a network's documents."""
-        return self.encoder == QUERY_TABLE
+        return self.encoder in (QUERY_TABLE, GIVEN_TABLE)
+
+    @property
+    def given(self) -> bool:
+        """Whether the vectors of documents come from outside."""
+        return self.encoder in (GIVEN, GIVEN_TABLE)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether each stored vector has a factor; one from outside stays as it was given."""
+        return self.stored == "int8" or (
+            self.given and self.similarity == "cosine" and self.stored == WHOLE
+        )
+
+    def store(self, vectors: NDArray[np.float32]) -> StoredVectors:
+        """Return vectors of documents as they are stored, (documents, dimension)."""
+        if not (self.given and self.similarity == "cosine"):
+            return StoredVectors.of(vectors, self.stored)
+        factors = unit_factors(vectors)
+        if self.stored == WHOLE:
+            return StoredVectors(vectors, factors)
+        return StoredVectors.of(vectors * factors[:, None], self.stored)
 
     @property
     def documents_apart(self) -> bool:
@@ -115,6 +139,16 @@ class DenseSettings(Settings):
     def by_codes(self, codes: NDArray[np.uint64], vectors: StoredVectors) -> BinaryIndex:
         """Return an index of binary codes over vectors."""
         return BinaryIndex(codes, vectors, FEWER if self.by_tokens else 1.0)
+
+
+def unit_factors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return what gives each vector the length 1, (vectors,) float32.
+
+    It is exactly 1 for a vector that has this length but for rounding.
+    """
+    lengths = np.linalg.norm(vectors, axis=1)
+    lengths[np.abs(lengths - 1) <= EXACT] = 1
+    return np.asarray(1 / lengths, np.float32)
 
 
 class DenseEncoder:
@@ -144,7 +178,10 @@ class DenseEncoder:
 
         Raises:
             BundleError: the bundle was built for queries alone.
+            NoVectorError: vectors come from outside.
         """
+        if self.settings.given:
+            raise NoVectorError("its vectors come from outside, so it encodes no texts")
         if not self.encodes_documents:
             raise BundleError(
                 "this bundle was built for queries alone (sides), so it encodes no documents; "
@@ -154,7 +191,13 @@ class DenseEncoder:
 
     @property
     def of_queries(self) -> Encoder | TokenTable | QueryTable:
-        """The encoder of queries."""
+        """The encoder of queries.
+
+        Raises:
+            NoVectorError: queries come with their vectors.
+        """
+        if self._queries is None and self.settings.given:
+            raise NoVectorError("the query has no vector; pass vector=…")
         return self._queries or self.encoder
 
     @classmethod
@@ -173,8 +216,10 @@ class DenseEncoder:
             return cls(settings, opened(folder))
         if settings.encoder == "table":
             return cls(settings, _open_table(bundle, folder, settings))
-        queries: Encoder | TokenTable | QueryTable
-        if settings.encoder == QUERY_TABLE:
+        queries: Encoder | TokenTable | QueryTable | None
+        if settings.encoder == GIVEN:
+            queries = None
+        elif settings.by_tokens:
             queries = QueryTable.open(bundle, folder, dimension)
         elif bundle.has(folder + QUERIES + TABLE):
             queries = _open_table(bundle, folder + QUERIES, settings)
@@ -272,7 +317,7 @@ def open_vectors(bundle: "BundleFiles", name: str, settings: DenseSettings) -> S
     folder, count = f"rankers/{name}/", bundle.manifest.documents
     shape = (count, settings.dimension)
     values = bundle.array(folder + VECTORS, FORMS[settings.stored], shape)
-    if settings.stored != "int8":
+    if not settings.scaled:
         return StoredVectors(values)
     return StoredVectors(values, bundle.array(folder + SCALES, np.float32, (count,)))
 
@@ -289,8 +334,11 @@ class Dense(Retriever, EncodesTexts):
     def __init__(self, encoder: DenseEncoder, bundle: "BundleFiles", name: str) -> None:
         self.encoder, self.settings = encoder, encoder.settings
         self._bundle, self._name, self._folder = bundle, name, f"rankers/{name}/"
+        self.encodes_queries = self.settings.given  # by an endpoint, if there is one
+        if self.settings.encoder == GIVEN:
+            return
         # A thread would take longer to start than a table to encode.
-        self.encodes_queries = not isinstance(encoder.of_queries, TokenTable | QueryTable)
+        self.encodes_queries |= not isinstance(encoder.of_queries, TokenTable | QueryTable)
         self.analyzer = Analyzer.of_pieces(encoder.of_queries.tokenizer)
 
     @classmethod
@@ -305,7 +353,7 @@ class Dense(Retriever, EncodesTexts):
     @property
     def provider(self) -> str:
         """The onnxruntime provider that the encoder of queries runs on; empty for a table."""
-        return self.encoder.of_queries.provider
+        return "" if self.settings.encoder == GIVEN else self.encoder.of_queries.provider
 
     def encode(self, texts: Sequence[str], role: Role) -> Encoded:
         """Return the vectors of texts, (texts, dimension) float32, with the role's prompt."""
@@ -328,7 +376,45 @@ class Dense(Retriever, EncodesTexts):
         return self.vectors.fetch_vectors(numbers)
 
     def _encoded(self, query: QueryContext) -> Encoded:
-        return query.once(self.encoder, lambda: self.encoder.encode_queries([query.text]))
+        found = query.once(self.encoder, lambda: self._encode(query))
+        if isinstance(found, NoVectorError):  # which is known now, so nobody waits for it twice
+            raise found
+        return found
+
+    def _encode(self, query: QueryContext) -> Encoded | NoVectorError:
+        """Return the vector that came with a query, or that of an endpoint or of its text."""
+        given = query.vector
+        vector = given.values if given is not None and given.ranker == self._name else None
+        try:
+            if vector is None and self.settings.given:
+                vector = self._asked(query)
+            if vector is None:
+                return self.encoder.encode_queries([query.text])
+        except NoVectorError as error:
+            return error
+        row = vector[np.newaxis]
+        if self.settings.similarity == "cosine":
+            row = row * unit_factors(row)[:, None]
+        return Encoded(row, [])
+
+    def _asked(self, query: QueryContext) -> NDArray[np.float32] | None:
+        """Return the vector by an endpoint; None if there is none, or if a table stands in.
+
+        Raises:
+            NoVectorError: it did not answer, and there is no table.
+        """
+        from ranklet.runtime.dense.endpoint import find_endpoint  # few bundles need it
+
+        endpoint = find_endpoint(self.settings.model, self.settings.dimension)
+        if endpoint is None:
+            return None
+        try:
+            return endpoint.encode(query.text)
+        except NoVectorError as error:
+            if not self.settings.by_tokens:
+                raise
+            query.remark(f"{self._name}: {error}, so its table encoded the query")
+            return None
 
     @cached_property
     def vectors(self) -> StoredVectors:
@@ -375,7 +461,7 @@ class Dense(Retriever, EncodesTexts):
         if candidates.stored is not None:
             return self.vectors, candidates.stored, []
         encoded, cut = self.encoder.encode_documents(list(candidates.texts))
-        vectors = StoredVectors.of(encoded, self.settings.stored)
+        vectors = self.settings.store(encoded)
         return vectors, np.arange(len(encoded), dtype=np.uint32), cut
 
     def scale(self, query: QueryContext) -> float:  # noqa: ARG002
@@ -395,8 +481,10 @@ class Dense(Retriever, EncodesTexts):
 
         name = {"dot": "inner product", "cosine": "cosine"}[self.settings.similarity]
         label = f"{name} of the vectors"
-        of_queries = self.encoder.of_queries
-        if isinstance(of_queries, QueryTable | TokenTable) and self.settings.documents_apart:
+        of_queries = None if self.settings.encoder == GIVEN else self.encoder.of_queries
+        apart = self.settings.documents_apart or self.settings.given
+        own = query.vector is None or query.vector.ranker != self._name
+        if isinstance(of_queries, QueryTable | TokenTable) and apart and own:
             return self._explain_by_query(of_queries, label, query, candidate)
         score = float(self.score(query, candidate).values[0])
         if not self.encoder.divides:
@@ -437,7 +525,9 @@ class Dense(Retriever, EncodesTexts):
 
     def verify(self) -> None:
         """Check every vector and that the index can be read; raise BundleError at a fault."""
-        if isinstance(self.encoder.of_queries, TokenTable | QueryTable):
+        if self.settings.encoder != GIVEN and isinstance(
+            self.encoder.of_queries, TokenTable | QueryTable
+        ):
             self.encoder.of_queries.verify(self._name)
         self.vectors.verify(self._name)
         self.index.search(self.vectors.floats(slice(1))[0], 1)

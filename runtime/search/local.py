@@ -209,10 +209,10 @@ class LocalSearch(Search):
             return sum(each.frequency(word) for each in parts) if parts else None
 
     def features(
-        self, query: str, pipeline: Pipeline
+        self, query: str, pipeline: Pipeline, ask: Ask
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
         """Return the candidates' ids and their scaled scores by ranker; see `Bundle.features`."""
-        run = self._run(Call(self.read(query), pipeline))
+        run = self._run(self._call(query, pipeline, ask))
         columns = run.execution.scaled()
         positions, _ = run.execution.top(len(run.execution.candidates))
         order = positions[np.argsort(list_numbers(run.execution.candidates)[positions])]

@@ -188,7 +188,7 @@ class Search(ABC):
 
     @abstractmethod
     def features(
-        self, query: str, pipeline: Pipeline
+        self, query: str, pipeline: Pipeline, ask: Ask
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
         """Return the candidates' ids and their scaled scores by ranker; see `Bundle.features`."""
 
@@ -301,9 +301,13 @@ class Search(ABC):
     def _call(self, query: "str | Query", pipeline: Pipeline, ask: Ask) -> Call:
         deadline = Deadline(ask.budget_ms)
         read = self.read(query, deadline)
-        if is_blank(read.text):
+        if ask.vector is None and is_blank(read.text):
             pipeline = browse(pipeline, ask, len(self.documents))
         call = Call(read, pipeline, deadline, ask.where)
+        if ask.vector is not None:
+            from ranklet.runtime.search.reading import give_vector  # few calls have one
+
+            give_vector(call.query, self.files, pipeline, ask)
         if ask.synonyms:
             self.check_synonyms()
         else:

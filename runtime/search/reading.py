@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ranklet.runtime.asks import Ask, check_query, is_blank
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
-from ranklet.runtime.call.query import QueryContext
+from ranklet.runtime.call.query import GivenVector, QueryContext
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipelines.pipeline import Pipeline
@@ -112,6 +114,33 @@ def check_weighing(bundle: BundleFiles, pipeline: Pipeline) -> None:
     """Raise InputError if no ranker of a pipeline has fields, though the bundle has some."""
     if field_weights(bundle) and not any(_weights(bundle, each) for each in pipeline.rankers):
         raise InputError("no ranker of this pipeline has fields; name one with BM25, or leave them")
+
+
+def give_vector(query: QueryContext, bundle: BundleFiles, pipeline: Pipeline, ask: Ask) -> None:
+    """Give a query the vector that it was asked with, for the ranker that is meant.
+
+    Raises:
+        InputError: no ranker of the pipeline compares vectors, or several do, or this one cannot
+            be compared.
+    """
+    names = [
+        name
+        for name in pipeline.rankers
+        if KINDS[bundle.manifest.rankers[name].kind].index == "vectors"
+    ]
+    names = [name for name in names if bundle.settings(name).given] or names
+    if len(names) != 1:
+        many = f"{', '.join(names)} do; name a pipeline with one of them" if names else "none does"
+        raise InputError(f"vector is for the ranker that compares vectors, and {many}")
+    values, dimension = np.array(ask.vector or (), np.float32), bundle.settings(names[0]).dimension
+    if len(values) != dimension:
+        raise InputError(
+            f"vector has {len(values):,} numbers, but those of {names[0]!r} have {dimension:,}; "
+            "encode the query by the model that made these"
+        )
+    if not 0 < np.linalg.norm(values) < np.inf:
+        raise InputError("vector must have finite numbers that are not all 0")
+    query.give(GivenVector(names[0], values))
 
 
 def check_metadata(ask: Ask, types: Mapping[str, str], remarks: Mapping[str, str]) -> None:

@@ -352,6 +352,7 @@ class Run(ABC):
             corrections=self._query.corrections,
             ignored=self._query.ignored(alike=not hits),
             answerable=answerable,
+            without=self._query.without,
         )
 
     def _rated(
@@ -360,7 +361,7 @@ class Run(ABC):
         """Return the relevance of the hits, and of the best candidate; nothing if nobody asked."""
         if not ask.rated:
             return np.empty(0), None
-        if self.execution.left_out:
+        if self.execution.left_out or self._query.without:
             self.execution.left_out.append("say how likely hits answer the query")
             return np.empty(0), None
         first = len(positions) and not ask.offset

@@ -21,6 +21,7 @@ from ranklet.commands import COMMANDS, mcp
 
 PAGES = ("README.md", "docs/your-own-data.md")
 INTEGRATIONS, ANSWERS = "docs/integrations.md", "docs/answers.md"
+OWN_VECTORS = "docs/own-vectors.md"
 DEMO = "ranklet demo --lexical\n"
 
 
@@ -90,6 +91,11 @@ def test_the_route_of_fastapi_answers_with_hits(newcomer: Newcomer) -> None:
 
 
 @pytest.mark.slow
+def test_the_examples_of_own_vectors_run_as_written(newcomer: Newcomer) -> None:
+    Reader(newcomer).read((ROOT / OWN_VECTORS).read_text("utf-8"))
+
+
+@pytest.mark.slow
 def test_the_examples_of_contexts_run_as_written(newcomer: Newcomer) -> None:
     Reader(newcomer).read((ROOT / ANSWERS).read_text("utf-8").split("\n## Context\n")[1])
 
@@ -106,7 +112,7 @@ def test_the_settings_for_assistants_start_a_command_that_there_is() -> None:
     assert parser.parse_args(arguments).about
 
 
-@pytest.mark.parametrize("page", [*PAGES, INTEGRATIONS])
+@pytest.mark.parametrize("page", [*PAGES, INTEGRATIONS, OWN_VECTORS])
 def test_every_block_says_what_it_is(page: str) -> None:
     found = blocks((ROOT / page).read_text("utf-8"))
     assert len(found) > 5

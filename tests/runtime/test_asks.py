@@ -50,10 +50,11 @@ def test_python_shows_all_options(function: Any, kind: type[Ask], own: list[str]
 def dated(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     rows = [
         {"id": f"d{at}", "title": f"Bread {at}", "text": f"Knead the dough {at} times.",
-         "year": 2015 + at, "date": f"20{15 + at}-05-31"}
+         "year": 2015 + at, "date": f"20{15 + at}-05-31", "vector": [1, at, 2]}
         for at in range(9)
     ]  # fmt: skip
-    return ranklet.build(rows, tmp_path_factory.mktemp("dated") / "b.ranklet", fields={"title": 2})
+    return ranklet.build(rows, tmp_path_factory.mktemp("dated") / "b.ranklet", fields={"title": 2},
+                         vectors="vector")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", keywords(Ask))

@@ -7,7 +7,7 @@ tune and no seed:
 
     min over E  |X E − s ∘ T|² + λ |E − E₀|²
 
-X counts the tokens of each text, T has the network's vectors, and s is the length of each row of
+X counts the tokens of each text, or has 1 plus the logarithm of each count, T has the network's vectors, and s is the length of each row of
 X E along its vector, because only directions count.
 """
 
@@ -33,10 +33,14 @@ class _Counts(NamedTuple):
 
     columns: Tensor
     begins: Tensor
+    weights: Tensor | None = None  # of each entry; None for 1
 
     def times(self, values: Tensor) -> Tensor:
         """Return its product with a matrix, (rows, dimension)."""
-        return embedding_bag(self.columns, values, self.begins, mode="sum")
+        weights = self.weights
+        return embedding_bag(
+            self.columns, values, self.begins, mode="sum", per_sample_weights=weights
+        )
 
 
 def learn(
@@ -44,24 +48,30 @@ def learn(
     vectors: Halves,
     begin: NDArray[np.float32],
     after: Callable[[int, float], object] = lambda *_: None,
+    *,
+    near: float = NEAR,
+    steps: int = STEPS,
+    dampened: bool = False,
 ) -> tuple[NDArray[np.float32], float]:
     """Return a table, and the mean cosine to the network's vectors of texts that it has not seen.
 
     Args:
         tokens: the token ids of each text, without special tokens.
         vectors: the network's, of length 1, (texts, dimension).
-        begin: what it begins with and stays near, E₀ but for a factor, (vocabulary, dimension).
+        begin: what it begins with and stays near, E₀ but for a factor, (vocabulary, dimension);
+            zeros where nothing is known.
         after: is called after each round with its number and that cosine.
+        near: λ.
+        steps: of conjugate gradients in each round.
+        dampened: whether X has 1 plus the logarithm of each count, as for long texts.
     """
-    known = np.array([at for at, ids in enumerate(tokens) if len(ids)], np.int64)
-    order = np.random.default_rng(0).permutation(known)
-    held, seen = np.split(order, [_held(len(order))])
+    held, seen = hold_out(tokens)
     if not len(seen):
         return begin.copy(), 0.0
     wanted = normalize(torch.from_numpy(vectors[seen].astype(np.float32)), dim=1)
     used, flat = np.unique(_flat([tokens[at] for at in seen]), return_inverse=True)
     with torch.inference_mode():
-        counts, turned = _counts(flat, [len(tokens[at]) for at in seen], len(used))
+        counts, turned = _counts(flat, [len(tokens[at]) for at in seen], len(used), dampened)
         first = torch.from_numpy(begin[used])
         found = counts.times(first)
         factor = float((found * wanted).sum() / found.square().sum().clamp(min=1e-9))
@@ -70,25 +80,42 @@ def learn(
         for turn in range(ROUNDS):
             found = counts.times(learned)
             lengths = (found * wanted).sum(1, keepdim=True).clamp(*LENGTHS)
-            rest = turned.times(lengths * wanted - found) - NEAR * (learned - first)
-            learned += _solved(counts, turned, rest)
+            if not learned.any():
+                lengths = torch.ones_like(lengths)
+            rest = turned.times(lengths * wanted - found) - near * (learned - first)
+            learned += _solved(counts, turned, rest, near, steps)
             rows[used] = learned.numpy()
             cosine = _cosine(rows, [tokens[at] for at in held], vectors[held])
             after(turn + 1, cosine)
     return rows, cosine
 
 
-def _solved(counts: _Counts, turned: _Counts, rest: Tensor) -> Tensor:
+def hold_out(tokens: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of texts from which a table does not learn, and of those it learns from.
+
+    Texts without a token are none of them.
+    """
+    known = np.array([at for at, ids in enumerate(tokens) if len(ids)], np.int64)
+    order = np.random.default_rng(0).permutation(known)
+    held, seen = np.split(order, [_held(len(order))])
+    return held, seen
+
+
+def _solved(counts: _Counts, turned: _Counts, rest: Tensor, near: float, steps: int) -> Tensor:
     """Return Z with (XᵀX + λ) Z ≈ rest, by some steps of conjugate gradients.
 
     Each column has its own steps. The diagonal is the preconditioner (Shewchuk 1994, B3).
     """
-    occurs = torch.diff(turned.begins, append=torch.tensor([len(turned.columns)]))
-    diagonal = occurs[:, None].float() + NEAR
+    occurs = torch.diff(turned.begins, append=torch.tensor([len(turned.columns)])).float()
+    if turned.weights is not None:
+        occurs = _Counts(*turned._replace(weights=turned.weights**2)).times(
+            torch.ones(len(counts.begins), 1)
+        )[:, 0]
+    diagonal = occurs[:, None] + near
     solved, ahead = torch.zeros_like(rest), rest / diagonal
     along, size = ahead.clone(), (rest * ahead).sum(0)
-    for _ in range(STEPS):
-        image = turned.times(counts.times(along)) + NEAR * along
+    for _ in range(steps):
+        image = turned.times(counts.times(along)) + near * along
         step = size / (along * image).sum(0).clamp(min=1e-12)
         solved += step * along
         rest = rest - step * image
@@ -99,7 +126,7 @@ def _solved(counts: _Counts, turned: _Counts, rest: Tensor) -> Tensor:
 
 
 def _counts(
-    flat: NDArray[np.int64], lengths: Sequence[int], tokens: int
+    flat: NDArray[np.int64], lengths: Sequence[int], tokens: int, dampened: bool
 ) -> tuple[_Counts, _Counts]:
     """Return the counts of tokens by text, and of texts by token.
 
@@ -107,14 +134,23 @@ def _counts(
         flat: the tokens of all texts, end to end, numbered from 0.
         lengths: of each text.
         tokens: how many there are.
+        dampened: see `learn`.
     """
-    text, ends = np.repeat(np.arange(len(lengths)), lengths), np.cumsum(lengths)
+    text, weights = np.repeat(np.arange(len(lengths)), lengths), None
+    if dampened:
+        pairs, times = np.unique(text * tokens + flat, return_counts=True)
+        text, flat = np.divmod(pairs, tokens)
+        weights = torch.from_numpy((1 + np.log(times)).astype(np.float32))
     by_token = np.argsort(flat, kind="stable")
     begins = np.searchsorted(flat[by_token], np.arange(tokens))
+    starts = np.searchsorted(text, np.arange(len(lengths)))
     return (
-        _Counts(torch.from_numpy(flat), torch.from_numpy(ends - lengths)),
-        _Counts(torch.from_numpy(text[by_token]), torch.from_numpy(begins)),
-    )
+        _Counts(torch.from_numpy(flat), torch.from_numpy(starts), weights),
+        _Counts(
+            torch.from_numpy(text[by_token]), torch.from_numpy(begins),
+            None if weights is None else weights[by_token],
+        ),
+    )  # fmt: skip
 
 
 def _flat(tokens: Sequence[Sequence[int]]) -> NDArray[np.int64]:

@@ -68,6 +68,11 @@ def export(job: ExportJob) -> RankerEntry:
     settings: DenseSettings = job.settings
     if job.options.settings.get("search") == "exact":
         settings = replace(settings, search=EXHAUSTIVE)
+    if settings.given:
+        if settings.by_tokens:
+            write_arrays(job.writer, job.folder, job.checkpoint)
+            job.write_tokenizer()
+        return job.entry(settings)
     if settings.encoder == "table":
         export_table(job)
         return job.entry(settings)

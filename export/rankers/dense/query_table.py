@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.building.writer import BundleWriter
@@ -63,7 +64,7 @@ def _write(writer: BundleWriter, source: BundleFiles, name: str, made: Learned) 
         replaced = file.startswith(queries) and file != queries + TOKENIZER
         if file.startswith(own) and not replaced:
             writer.data(file, source.file(file))
-    for file, values in _arrays(made).items():
+    for file, values in _arrays(made.rows).items():
         writer.array(queries + file, values)
     entry = source.manifest.rankers[name]
     with_table = replace(settings, encoder=QUERY_TABLE)
@@ -81,13 +82,17 @@ def _write(writer: BundleWriter, source: BundleFiles, name: str, made: Learned) 
 
 def _checkpoint(checkpoint: Checkpoint, made: Learned) -> Checkpoint:
     settings = replace(checkpoint.settings, encoder=QUERY_TABLE)
-    arrays = {name_stored_array(file): values for file, values in _arrays(made).items()}
-    return replace(checkpoint, settings=settings, arrays=arrays)
+    return replace(checkpoint, settings=settings, arrays=stored_arrays(made.rows))
 
 
-def _arrays(made: Learned) -> dict[str, NDArray[Any]]:
+def stored_arrays(rows: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a checkpoint with a table, (vocabulary, dimension), by their names."""
+    return {name_stored_array(file): values for file, values in _arrays(rows).items()}
+
+
+def _arrays(rows: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
     """Return a table in 8 bits, with a scale per row, by the names of a bundle's files."""
-    rows, scales = quantise_rows(made.rows)
+    rows, scales = quantise_rows(rows)
     return {ROWS: rows, SCALES: scales[:, 0]}
 
 

@@ -44,7 +44,7 @@ class ModelOptions(Checked):
         """Check every value, and that there is a model for it."""
         super().__post_init__()
         for name in ("variants", "stored", "download"):
-            if getattr(self, name) and not self.model:
+            if getattr(self, name) and not self.model and name != "stored":
                 raise InputError(
                     f"--{name} has no effect without a --model; leave it out, or give one"
                 )
@@ -123,7 +123,9 @@ def run(options: argparse.Namespace) -> None:
         raise InputError(f"--synonyms {str(options.synonyms)!r} is no file")
     models = [model_folder(each, download=own.download) for each in own.model]
     chosen = options_from(replace(BUILD, models=models), vars(options))
-    if models:
+    if own.stored and not models and chosen.vectors is None:
+        raise InputError("--stored has no effect without a --model or --vectors; leave it out")
+    if models or own.stored:
         stored = {"stored": own.stored} if own.stored else {}
         variants = tuple(own.variants or ("int8",))
         chosen = replace(chosen, export=ExportOptions(variants=variants, settings=stored))

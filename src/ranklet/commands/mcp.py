@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 
-from ranklet.commands.rank import COLLECTION
+from ranklet.commands.rank import COLLECTION, ENDPOINT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("bundle", help="bundle, a folder, .zip or address")
     parser.add_argument("--collection", metavar="ADDRESS", help=COLLECTION)
+    parser.add_argument("--query-endpoint", metavar="URL", help=ENDPOINT)
     parser.add_argument(
         "--about",
         metavar="TEXT",
@@ -33,8 +34,10 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.handlers.mcp.service import serve
     from ranklet.handlers.server.writing_process import WritingProcess
     from ranklet.runtime import InputError, load
+    from ranklet.runtime.dense.endpoint import use_endpoint
     from ranklet.runtime.storage.address import writable
 
+    use_endpoint(options.query_endpoint)
     limits = Limits.from_variables(os.environ)
     bundle = partial(load, options.bundle, collection=options.collection)
     writer, process = None, WritingProcess()

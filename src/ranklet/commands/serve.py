@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ranklet.commands.arguments import add_options, options_from
-from ranklet.commands.rank import COLLECTION
+from ranklet.commands.rank import COLLECTION, ENDPOINT
 from ranklet.handlers.playground.words import LANGUAGES
 from ranklet.runtime.ground.options import LAST_PORT, Checked, integer, switch, text
 
@@ -20,6 +20,7 @@ class ServeOptions(Checked):
     collection: str = text(
         "", f"{COLLECTION} (default: $RANKLET_COLLECTION, else the bundle's own)"
     )
+    query_endpoint: str | None = text(None, ENDPOINT)
     host: str = text("127.0.0.1", "address to listen on")
     port: int | None = integer(
         None, "port to listen on, or 0 to let the system choose (default: $PORT, else 8080)", 0,
@@ -53,11 +54,13 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.handlers.server.settings import ServerSettings
     from ranklet.handlers.server.uvicorn_server import serve
     from ranklet.runtime import load
+    from ranklet.runtime.dense.endpoint import use_endpoint
     from ranklet.runtime.ground.variables import Variable
 
     own = options_from(ServeOptions(), vars(options))
+    use_endpoint(own.query_endpoint)
     given = {Variable.BUNDLE: options.bundle, "HOST": own.host}
-    changed: dict[str, Any] = {**vars(own), "host": None}
+    changed: dict[str, Any] = {**vars(own), "host": None, "query_endpoint": None}
     for name in ("title", "plain", "language", "link", "image", "show"):
         if value := changed.pop(name):
             given[getattr(Variable, name.upper())] = "1" if value is True else value

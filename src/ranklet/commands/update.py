@@ -24,6 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--delete-file", metavar="FILE", help="file with ids to delete, one per line; - is stdin"
     )
+    parser.add_argument(
+        "--vectors", metavar="COLUMN|FILE", help="vectors of SOURCE, where the bundle's came from "
+        "outside (docs/own-vectors.md)",
+    )  # fmt: skip
     parser.add_argument("--missing-ok", action="store_true", help="ids to delete may be unknown")
     parser.add_argument("-o", "--output", help="bundle to write, a folder or .zip")
     parser.add_argument(
@@ -63,6 +67,7 @@ def run(options: argparse.Namespace) -> None:
             delete=[*options.delete, *_ids(options.delete_file)],
             target=options.output,
             options=options_from(SourceOptions(), given) if read else None,
+            vectors=options.vectors,
             missing_ok=options.missing_ok,
             overwrite=options.force,
             engine=engine_from(options),
@@ -80,7 +85,8 @@ def _add_live(options: argparse.Namespace, read: SourceOptions | None) -> None:
         raise InputError("--live adds to the bundle itself, so leave -o out")
     ids = [*options.delete, *_ids(options.delete_file)]
     bundle = WritableBundle(options.bundle)
-    bundle.change(options.add, ids, missing_ok=options.missing_ok, options=read)
+    bundle.change(options.add, ids, missing_ok=options.missing_ok, options=read,
+                  vectors=options.vectors)  # fmt: skip
     say(f"{bundle.counts}: {bundle.size} in {options.bundle}")
 
 

@@ -1,11 +1,15 @@
 """Build a bundle that searches any texts, without judgements and without training."""
 
+import logging
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ranklet.corpus.building.document_encoding import ENCODING
 from ranklet.corpus.building.folder import INDEXING, write_indexed
@@ -21,9 +25,12 @@ from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.processes import one_pool
 from ranklet.corpus.progress import expect, one_bar, say
 from ranklet.corpus.sources.source import FINDING, Source, Texts, source_of
+from ranklet.corpus.sources.vectors import GivenVectors
 from ranklet.export.bundles import export_bundle
 from ranklet.export.exporter import exporter
 from ranklet.export.options import ExportOptions
+from ranklet.export.query_side import REPORT
+from ranklet.export.rankers.dense.query_table import stored_arrays
 from ranklet.export.vocabulary.cutting import cut_all
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
@@ -32,6 +39,7 @@ from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.options import check_type
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.dense import GIVEN, GIVEN_TABLE, DenseSettings
 from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.storage.strings import Strings
@@ -48,11 +56,16 @@ from ranklet.workflows.build_options import (
 )
 from ranklet.workflows.imported import with_probes
 from ranklet.workflows.models import export_models, read_models, steps
-from ranklet.workflows.tables.agreement import say_agreement
+from ranklet.workflows.tables.agreement import LEAST, say_agreement
+from ranklet.workflows.tables.given import learn_given_table
 from ranklet.workflows.tables.vectors import with_query_tables
 
 ENCODING_SECONDS = 0.01  # per passage
+_log = logging.getLogger(__name__)
+
 BM25 = "bm25"  # the ranker that every such bundle has, and its kind
+VECTORS = "vectors"  # the ranker of vectors from outside
+QUERY_TOKENS = 512  # that its table reads of a query
 
 
 @accept_options
@@ -98,6 +111,8 @@ def build(
     own = None if options.source is SOURCE else options.source  # given, even if equal
     source, whole = source_of(documents, own), options.vocabulary == VOCABULARIES[0]
     titles, words = options.titles, options.words
+    if options.vectors is not None:
+        source.vectors, source.titles = GivenVectors(options.vectors), titles
     with (
         hint_packages(lambda: find_needed_extra(models)),
         connected(options.engine) as cluster,
@@ -107,8 +122,9 @@ def build(
         tempfile.TemporaryDirectory() as folder,
     ):
         scratch = Path(folder)
+        taken = {BM25: BM25} | ({VECTORS: "dense"} if source.vectors is not None else {})
         read = read_models(
-            models, export, keep=whole, taken={BM25: BM25}, label=options.label,
+            models, export, keep=whole, taken=taken, label=options.label,
             query_prompt=options.query_prompt, document_prompt=options.document_prompt,
         )  # fmt: skip
         texts = _read(
@@ -123,8 +139,10 @@ def build(
             folders = {name: each.folder for name, each in read.items()}
             ranked = partial(_texts, texts, titles=titles)
             rankers |= cut_all(with_probes(checkpoints, folders), ranked)
+        if source.vectors is not None:
+            rankers[VECTORS] = _describe_vectors(texts, source.vectors, options)
         made = export_bundle(rankers, scratch / "rankers", _drop_settings(export, rankers)).path
-        if options.query.table:
+        if options.query.table and models:
             learned_from = options.query.learned_from(texts.titled(), documents)
             made = with_query_tables(
                 made, scratch / "tables", learned_from, options.query.table_minutes
@@ -140,9 +158,39 @@ def build(
             options.sides,
         )  # fmt: skip
     built = load(Path(target))
-    if options.query.table and options.sides != QUERY:  # the network is there to compare with
+    if (
+        options.query.table and models and options.sides != QUERY
+    ):  # the network is there to compare with
         say_agreement(built)
     return built
+
+
+def _describe_vectors(texts: "_Given", given: GivenVectors, options: BuildOptions) -> Checkpoint:
+    """Return the ranker of vectors that somebody else has computed, perhaps with a table."""
+    settings = DenseSettings(
+        encoder=GIVEN, similarity=options.similarity, model=options.vector_model,
+        dimension=given.dimension,
+    )  # fmt: skip
+    facts = {"column": given.column}
+    if not options.query.table or texts.vectors is None:
+        return Checkpoint("dense", settings, training=facts)
+    made = learn_given_table(
+        [*_texts(texts, titles=options.titles)], texts.vectors, options.query.pairs,
+        options.query.table_minutes,
+    )  # fmt: skip
+    say(f"{VECTORS}: {made}")
+    if not made.pairs:
+        say(f"{VECTORS}: it has seen no query; if the model encodes queries in another way than "
+            "documents, or for better ones anyway, give encoded queries by --pairs")  # fmt: skip
+    if made.shared < LEAST:
+        _log.warning(
+            "%s: the table of queries hardly follows the vectors, so words alone may rank as well; "
+            "give more documents or --pairs, or an endpoint for queries", VECTORS,
+        )  # fmt: skip
+    return Checkpoint(
+        "dense", replace(settings, encoder=GIVEN_TABLE, max_query_tokens=QUERY_TOKENS), stored_arrays(made.rows),
+        tokenizer=made.tokenizer, training={**facts, REPORT: str(made)},
+    )  # fmt: skip
 
 
 def _say_sides(bundle: BundleFiles, sides: str | None) -> None:
@@ -181,6 +229,7 @@ class _Given(NamedTuple):
 
     listed: Callable[[], Iterator[Document]]  # its passages
     analysed: Callable[[BundleFiles, Path], AnalysedCollection]  # for rankers; see `analysed_on`
+    vectors: NDArray[np.float32] | None = None  # from outside, (passages, dimension)
 
     def titled(self) -> Iterator[tuple[str, str]]:
         """Yield the title and the text of each passage."""
@@ -216,7 +265,7 @@ def _read(
     )  # fmt: skip
     _having(found, columns)
     expect(ENCODING, len(found.documents) * ENCODING_SECONDS)
-    return _Given(found.listed, lambda *_: found)
+    return _Given(found.listed, lambda *_: found, found.vectors)
 
 
 def _having(found: AnalysedCollection, columns: Sequence[str]) -> AnalysedCollection:

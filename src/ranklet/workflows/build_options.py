@@ -12,6 +12,7 @@ from ranklet.corpus.distributed.options import LOCAL, EngineOptions
 from ranklet.corpus.languages.names import AUTO
 from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.updating.update import NO_CLUSTER
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.ground.errors import InputError, suggest
 from ranklet.runtime.ground.options import (
@@ -21,12 +22,14 @@ from ranklet.runtime.ground.options import (
     number,
     one_of,
     read_each,
+    read_from,
     switch,
     text,
 )
 from ranklet.runtime.lexical.field_index import TITLE
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
 from ranklet.runtime.rankers.bm25 import BM25Settings
+from ranklet.runtime.rankers.dense import SIMILARITIES
 from ranklet.workflows.tables.options import QUERIES, QueryOptions
 
 P = ParamSpec("P")
@@ -60,6 +63,7 @@ def read_fields(typed: Sequence[str]) -> dict[str, float]:
     return weights
 
 
+SIMILARITY = "cosine"  # of vectors from outside, unless another is chosen
 SOURCE, WORDS = SourceOptions(), TextOptions(language=AUTO)
 
 
@@ -76,6 +80,10 @@ class BuildOptions(Checked):
         vocabulary: ``model`` for all tokens of the models, or ``collection`` for those of the
             documents only, of which the models make the same vectors and scores. Other words of
             queries, and of documents that are added later, are split into smaller tokens.
+        vectors: those of the documents, which somebody else has computed: the name of a column, a
+            file of .npy, an array, vectors by id, or a function of a list of texts.
+        vector_model: the name of the model that made them.
+        similarity: of these vectors, ``cosine`` or ``dot``.
         titles: whether titles are part of the text that is ranked.
         fields: weights of columns that are searched as fields of their own, and perhaps of the
             title, which is a part of the text otherwise; the text counts 1.
@@ -96,7 +104,6 @@ class BuildOptions(Checked):
     """
 
     GROUP = "the bundle"
-
     models: Sequence[str | Path] = ()
     label: str | None = text(
         None, "label of a cross-encoder that means relevant, a name or a number; by default the "
@@ -122,6 +129,12 @@ class BuildOptions(Checked):
         None, "column to search as a field of its own, NAME or NAME:WEIGHT; may be repeated, and "
         "title is one (the text counts 1)", read_fields, flag="--field",
     )  # fmt: skip
+    vectors: Any = read_from(
+        None, "vectors of the documents, which somebody else has computed: a column, or a file of "
+        "vectors (docs/own-vectors.md)", str
+    )  # fmt: skip
+    vector_model: str = text("", "name of the model that made the vectors, for the record")
+    similarity: str = one_of(SIMILARITY, SIMILARITIES, "score of two vectors from outside")
     impacts: str = one_of(
         BM25Settings.impacts, tuple(IMPACT_TYPES), "how BM25's impacts are stored"
     )
@@ -146,13 +159,23 @@ class BuildOptions(Checked):
         super().__post_init__()
         if self.export is not None:
             check_type("export", self.export, ExportOptions)
-        if not self.models and self.query.table:
+        if not self.models and self.vectors is None and self.query.table:
             raise InputError("a table of queries learns from a model; give models, or leave it out")
-        if not self.models and (self.export is not None or self.fusion.fusion != FUSION.fusion):
+        encoded = bool(self.models) or self.vectors is not None
+        if not encoded and (self.export is not None or self.fusion.fusion != FUSION.fusion):
             raise InputError(
                 f"{'fusion' if self.export is None else 'export'} has no effect without models; "
                 "leave it out, or give models"
             )
+        if self.vectors is None and (self.vector_model or self.similarity != SIMILARITY):
+            name = "vector_model" if self.vector_model else "similarity"
+            raise InputError(f"{name} has no effect without vectors; leave it out, or give these")
+        if self.query.table and self.query.texts and not self.models:
+            raise InputError("texts have no vectors; give pairs, or leave texts out")
+        if self.query.pairs is not None and self.vectors is None:
+            raise InputError("pairs are for vectors from outside; give these, or leave pairs out")
+        if self.vectors is not None and self.engine != LOCAL:
+            raise InputError(NO_CLUSTER)
         self.bm25.check_titles(self.titles)
 
     @property
@@ -177,9 +200,9 @@ class BuildOptions(Checked):
                 meant = suggest(name, sorted(own | inner.keys()))
                 raise InputError(f"build has no option {name!r}{meant}")
         changes = {name: value for name, value in given.items() if name in own}
-        for name in inner.keys() & given.keys():
-            outer = changes.get(inner[name], getattr(self, inner[name]))
-            changes[inner[name]] = replace(outer, **{name: given[name]})
+        for own_name in dict.fromkeys(inner[name] for name in given if name in inner):
+            values = {name: each for name, each in given.items() if inner.get(name) == own_name}
+            changes[own_name] = replace(changes.get(own_name, getattr(self, own_name)), **values)
         return replace(self, **changes)
 
 

@@ -115,7 +115,7 @@ def test_queries_are_titles_and_sentences_of_documents_without_one(
     rankers: Path, tmp_path: Path
 ) -> None:
     documents = indexed(rankers, tmp_path / "b").files.need_documents()
-    queries = make_queries(documents)
+    queries = list(make_queries(documents))
     assert queries[:2] == [TEXTS[0]["title"], TEXTS[1]["text"]]
 
 

@@ -10,6 +10,10 @@ from ranklet.commands.output import show, show_json
 from ranklet.runtime.asks import Ask
 
 COLLECTION = "collection in Milvus to rank, such as milvus://HOST:PORT/NAME (docs/scaling.md)"
+ENDPOINT = (
+    "address that encodes queries where vectors came from outside, in the form of OpenAI's "
+    "embeddings (docs/own-vectors.md; default: $RANKLET_QUERY_ENDPOINT)"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at", type=int, metavar="N", help="version to rank; see `ranklet log`")
     about = 'the query; "" finds all documents, and - reads queries from standard input'
     parser.add_argument("query", help=about)
+    parser.add_argument("--query-endpoint", metavar="URL", help=ENDPOINT)
     add_options(lambda _: parser, Ask())
     parser.add_argument("--json", action="store_true", help="print one JSON object per query")
 
@@ -27,7 +32,9 @@ def run(options: argparse.Namespace) -> None:
     """Rank and print the hits."""
     from ranklet.commands.rank.answers import as_text
     from ranklet.runtime import load
+    from ranklet.runtime.dense.endpoint import use_endpoint
 
+    use_endpoint(options.query_endpoint)
     ask = options_from(Ask(), vars(options))
     bundle = load(options.bundle, collection=options.collection)
     if options.at is not None:

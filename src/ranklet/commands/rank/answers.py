@@ -80,9 +80,10 @@ def laid_out(lines: Iterable[str]) -> str:
 
 
 def said(ranking: "Ranking") -> list[str]:
-    """Return a line for the words that are ignored, and one for the ids that are unknown."""
+    """Return lines for ignored words, unknown ids, and rankers that took no part."""
     ids = [f"unknown ids: {', '.join(ranking.unknown)}"] if ranking.unknown else []
-    return [*describe_ignored(ranking), *ids]
+    without = [f"ranked without {each}" for each in ranking.without]
+    return [*describe_ignored(ranking), *ids, *without]
 
 
 def describe_ignored(ranking: "Ranking") -> list[str]:

@@ -4,13 +4,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ranklet.corpus.collections.collection import is_collection
 from ranklet.corpus.sources.query_texts import queries_to_learn
 from ranklet.corpus.sources.source import Source
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.ground.options import Checked, Idle, as_list, number, one_of, read_each
+from ranklet.runtime.ground.options import (
+    Checked,
+    Idle,
+    as_list,
+    number,
+    one_of,
+    read_each,
+    read_from,
+)
 from ranklet.workflows.tables.texts import short_texts
 
 SIDES = ("network", "table")
@@ -24,6 +32,8 @@ class QueryOptions(Checked):
         queries: ``network``, or ``table`` for one vector per token, so that queries need no
             onnxruntime.
         table_minutes: how long a table may learn, unless it is kept from an earlier time.
+        pairs: texts with a column ``vector``, from which a table learns where vectors came from
+            outside, such as old queries that the owner has encoded.
         texts: files or folders of texts from which it learns, too; of folders of judged queries,
             the queries of the split train as well.
     """
@@ -40,6 +50,10 @@ class QueryOptions(Checked):
     table_minutes: float = number(
         5.0, "minutes in which a table learns, unless an earlier build has kept it", 0.01, 60
     )
+    pairs: Any = read_from(
+        None, "file of short texts with a column vector, by the model of the vectors from outside, "
+        "from which a table of queries learns, too", str
+    )  # fmt: skip
     texts: Sequence[str | Path] = read_each(
         (), "files or folders of texts from which a table of queries learns, beside the documents",
         tuple, flag="--texts", many="+",
@@ -52,6 +66,8 @@ class QueryOptions(Checked):
         object.__setattr__(self, "texts", tuple(as_list(given, "texts", "give files of texts")))
         if self.texts and not self.table:
             raise InputError("texts have no effect unless queries is table; leave them out")
+        if self.pairs is not None and not self.table:
+            raise InputError("pairs have no effect unless queries is table; leave them out")
 
     @property
     def table(self) -> bool:

@@ -52,7 +52,11 @@ def with_query_tables(
     """
     source, made = BundleFiles(path), dict[str, Learned]()
     entries = source.manifest.rankers
-    able = [name for name, entry in entries.items() if exporter(entry.kind).tables]
+    able = [
+        name
+        for name, entry in entries.items()
+        if exporter(entry.kind).tables and not source.settings(name).given
+    ]
     if not able:
         make_tables(source, [*entries][-1])  # which says what is needed
     for name in able:
