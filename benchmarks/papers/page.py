@@ -49,7 +49,10 @@ without titles, *q* qa-mix, *g* google-wiki, *s* scifact, *d* debian-packages, *
 for `python -m benchmarks paper_trainings --only`, or a study of the
 [archive](../benchmarks/archive.md) with its commit. `python -m benchmarks.papers.page` makes this
 page of `benchmarks/papers/relations.toml`. All trainings are in
-[these tables](../benchmarks/results/papers.md).
+[these tables](../benchmarks/results/papers.md). `make reproduce PAPER=epic CHECKPOINT=FOLDER` ranks
+a paper's own collection with its published weights, beside its table; it needs a network, and a GPU
+for a night. So do `repbert`, `vanilla`, `sim_doc`, `sim_pair`, `pre_doc` and `pre_pair`. With
+`RANKLET_AUTHORS`, tests run files of the authors of NDRM and EPIC, whose scores ours equal.
 
 ## What encoders rank before training
 

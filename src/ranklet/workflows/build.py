@@ -188,8 +188,8 @@ def _describe_vectors(texts: "_Given", given: GivenVectors, options: BuildOption
             "give more documents or --pairs, or an endpoint for queries", VECTORS,
         )  # fmt: skip
     return Checkpoint(
-        "dense", replace(settings, encoder=GIVEN_TABLE, max_query_tokens=QUERY_TOKENS), stored_arrays(made.rows),
-        tokenizer=made.tokenizer, training={**facts, REPORT: str(made)},
+        "dense", replace(settings, encoder=GIVEN_TABLE, max_query_tokens=QUERY_TOKENS),
+        stored_arrays(made.rows), tokenizer=made.tokenizer, training={**facts, REPORT: str(made)},
     )  # fmt: skip
 
 
