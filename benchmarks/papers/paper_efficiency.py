@@ -127,7 +127,7 @@ and by two. p99 stands where {size.queries} queries were ranked; networks that r
 vanilla BERT, by one thread.
 - *Bytes* are stored per document for the ranker alone, with {size.documents} documents, \
 {TOKENS} tokens of each; arrays of one number per word count, too. TK and vanilla BERT read what \
-the bundle stores anyway. The table of neural Model 1 has {bytes_of["table file"] / 1e6:.1f} MB in all.
+the bundle stores anyway. The table of neural Model 1 has {bytes_of["table file"] / 1e6:.1f} MB.\
 - BERT base, 12 layers of 768, has random weights and 8 bits. {size.documents} documents of \
 {COLLECTION} are candidates, so for 1,000 each is one four times. The rankers over words learned \
 {size.steps} steps (neural Model 1 ten times that). BM25's {FEW} take {least:.2f} ms.
