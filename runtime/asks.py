@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Document = str | Mapping[str, Any]
 
 # A filter by metadata; docs/filtering.md describes it.
-Where = Mapping[str, Any]
+Where = Mapping[str, Any] | str | Sequence[str]
 
 # What metadata add to scores, by field; docs/searching.md describes it.
 BoostLike = Mapping[str, Mapping[str, Any]]
@@ -108,9 +108,9 @@ class Ask:
     k: int = declare(10, "number of hits, or of groups", int, flag="-k", limit="k", example="5")
     offset: int = declare(0, "best hits to leave out, so that pages follow each other", int,
         limit="k", example="20")  # fmt: skip
-    where: Where | None = declare(None, 'filter by metadata, such as {"year": {">=": 2020}} '
-        "(docs/filtering.md)", dict, example='{"year": {">=": 2020}}',
-        unfit=_NO_METADATA)  # fmt: skip
+    where: Where | None = declare(None, 'filter by metadata, such as year>=2020 or '
+        '{"year": {">=": 2020}} (docs/filtering.md)', dict, many="all", metavar="CONDITION",
+        example='"year>=2020"', unfit=_NO_METADATA)  # fmt: skip
     pipeline: "PipelineLike" = declare(None, "a pipeline's name; the default is the bundle's "
         "default", object, metavar="NAME", example='"bm25"')  # fmt: skip
     explain: bool = declare(False, "explain every score", bool)

@@ -42,6 +42,7 @@ DOCUMENTS = Type("array", "a list of at least one document", (list,))
 TEXTS = Type("", "a text, or a list of texts", (str, list))
 RECORDS = Type("array", "a list of at least one object with an id and a text", (list,))
 FACETS = Type("", "a list of fields, or an object of options by field", (list, dict))
+CONDITIONS = Type("", "an object or conditions, such as 'year>=2020'", (dict, str, list))
 ANYTHING = Type("", "anything", ())  # without effect
 ABSENT = Type("", "absent", ())  # not supported; the help is the reason, the default is accepted
 
@@ -82,7 +83,7 @@ class Field(NamedTuple):
     @classmethod
     def option(cls, name: str, option: Option, default: object, routes: Route) -> "Field":
         """Return the field of an option of a search; see `Ask`."""
-        type_ = FACETS if option.many else _TYPES[option.kind]
+        type_ = {"again": FACETS, "all": CONDITIONS}.get(option.many, _TYPES[option.kind])
         most = option.limit or option.most
         if type_ is STRING and not option.allowed:
             most = NAME
@@ -117,6 +118,10 @@ class Field(NamedTuple):
             many["maxItems"] = self.largest(limits)
             one = {"type": "string"}
             return {"anyOf": [one, {**many, "items": one}], "description": self.sentence}
+        if self.type is CONDITIONS:
+            one = {"type": "string"}
+            forms = [{"type": "object"}, one, {"type": "array", "minItems": 1, "items": one}]
+            return {"anyOf": forms, "description": self.sentence}
         if self.type is FACETS:
             return {**_facets(limits), "description": self.sentence}
         if self.type is ABSENT:
