@@ -84,7 +84,8 @@ class Ask:
         facets: They are in `Ranking.facets`, and the number of matches in `total`; an empty list
             only counts the matches. The 10 most frequent values come back unless ``top`` is another
             number, and with ``missing`` also how many have none. A range ends before its second
-            value, and None leaves an end open.
+            value, and None leaves an end open; ``[0, 50, None]`` are two ranges. With ``"range":
+            True`` the least and the most value come back.
         sort: A minus is for descending, and the best ``score`` is always first. Documents without a
             value are last. Equal ones are ordered by score. A match that the pipeline did not score
             has the lowest score of the others.

@@ -144,11 +144,11 @@ class Field(NamedTuple):
 
 def _facets(limits: Limits) -> dict[str, Any]:
     """Return the JSON Schema of facets."""
-    pair = {"type": "array", "items": {}, "minItems": 2, "maxItems": 2}
     most = limits.facet_values
     known = {
         "top": {"type": ["integer", "null"], "minimum": 1, "maximum": most},
-        "ranges": {"type": ["array", "null"], "items": pair, "minItems": 1, "maxItems": most},
+        "ranges": {"type": ["array", "null"], "items": {}, "minItems": 1, "maxItems": most},
+        "range": {"type": ["boolean", "null"]},
         "missing": {"type": ["boolean", "null"]},
     }
     options = {"type": ["object", "null"], "properties": known, "additionalProperties": False}
