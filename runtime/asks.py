@@ -130,6 +130,9 @@ class Ask:
         f"server: in queries of at most {MAX_WORDS} words)", bool, unfit=_LOOKED_UP)  # fmt: skip
     synonyms: bool = declare(True, "count synonyms by the file beside the bundle "
         "(docs/searching.md)", bool)  # fmt: skip
+    rules: bool = declare(
+        True, "pin and hide documents by the rules for queries in that file", bool
+    )
     boost: BoostLike | None = declare(None, 'what metadata add to the scores, such as {"date": '
         '{"half_life": "30d", "weight": 0.2}} (docs/searching.md)', dict, unfit=_NO_METADATA,
         example='{"date": {"half_life": "30d", "weight": 0.2}}')  # fmt: skip
