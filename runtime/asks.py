@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Document = str | Mapping[str, Any]
 
 # A filter by metadata; docs/filtering.md describes it.
-Where = Mapping[str, Any]
+Where = Mapping[str, Any] | str | Sequence[str]
 
 # What metadata add to scores, by field; docs/searching.md describes it.
 BoostLike = Mapping[str, Mapping[str, Any]]
@@ -119,7 +119,8 @@ class Ask:
         facets: They are in `Ranking.facets`, and the number of matches in `total`; an empty list
             only counts the matches. The 10 most frequent values come back unless ``top`` is another
             number, and with ``missing`` also how many have none. A range ends before its second
-            value, and None leaves an end open.
+            value, and None leaves an end open; ``[0, 50, None]`` are two ranges. With ``"range":
+            True`` the least and the most value come back.
         sort: A minus is for descending, and the best ``score`` is always first. Documents without a
             value are last. Equal ones are ordered by score. A match that the pipeline did not score
             has the lowest score of the others.
@@ -145,9 +146,9 @@ class Ask:
     k: int = declare(10, "number of hits, or of groups", int, flag="-k", limit="k", example="5")
     offset: int = declare(0, "best hits to leave out, so that pages follow each other", int,
         limit="k", example="20")  # fmt: skip
-    where: Where | None = declare(None, 'filter by metadata, such as {"year": {">=": 2020}} '
-        "(docs/filtering.md)", dict, example='{"year": {">=": 2020}}',
-        unfit=_NO_METADATA)  # fmt: skip
+    where: Where | None = declare(None, 'filter by metadata, such as year>=2020 or '
+        '{"year": {">=": 2020}} (docs/filtering.md)', dict, many="all", metavar="CONDITION",
+        example='"year>=2020"', unfit=_NO_METADATA)  # fmt: skip
     pipeline: "PipelineLike" = declare(None, "a pipeline's name; the default is the bundle's "
         "default", object, metavar="NAME", example='"bm25"')  # fmt: skip
     explain: bool = declare(False, "explain every score", bool)
@@ -166,6 +167,9 @@ class Ask:
         f"server: in queries of at most {MAX_WORDS} words)", bool, unfit=_LOOKED_UP)  # fmt: skip
     synonyms: bool = declare(True, "count synonyms by the file beside the bundle "
         "(docs/searching.md)", bool)  # fmt: skip
+    rules: bool = declare(
+        True, "pin and hide documents by the rules for queries in that file", bool
+    )
     boost: BoostLike | None = declare(None, 'what metadata add to the scores, such as {"date": '
         '{"half_life": "30d", "weight": 0.2}} (docs/searching.md)', dict, unfit=_NO_METADATA,
         example='{"date": {"half_life": "30d", "weight": 0.2}}')  # fmt: skip

@@ -139,7 +139,7 @@ class Hit(_Late):
         passage: which passage of its document the text is, from 1; None if the document is whole.
         metadata: the document's other fields, without those that it lacks: strings, numbers, flags,
             lists of strings, `datetime.date` and, in UTC, `datetime.datetime`.
-        pinned: whether it is where it is because the caller wanted it there.
+        pinned: whether it is where it is because the caller or a rule for the query wants it there.
         folded: ids of the near duplicates that were left out, as far as they were looked for.
         relevance: the probability that it answers the query, 0 to 1; None if nobody asked.
         location: where the text stands in its document, as the bundle has it; None if the document

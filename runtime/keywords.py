@@ -17,6 +17,7 @@ class ContextOptions(TypedDict, total=False):
     syntax: bool
     typos: bool
     synonyms: bool
+    rules: bool
     boost: BoostLike | None
     hide: Sequence[str] | None
     fields: Mapping[str, float] | None

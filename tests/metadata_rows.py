@@ -67,6 +67,8 @@ def _condition(random: Random, name: str) -> Any:
             [{"has": _operand(random, name)}, {"has any": some}, {"has all": some}]
         )
     order = [] if name == OPEN else [">=", ">", "<=", "<"]
+    if name == CATEGORY:
+        order += ["starts with", "contains"]
     operator = random.choice(["", "list", "==", "!=", "in", "not in", *order])
     if operator == "list":
         return some
@@ -85,7 +87,7 @@ def _operand(random: Random, name: str) -> Any:
     if name in (DUE, SEEN):
         return random.choice([day, day.isoformat(), moment, moment.isoformat()])
     return {
-        CATEGORY: random.choice([*CATEGORIES, "aa", "zzz"]),
+        CATEGORY: random.choice([*CATEGORIES, "aa", "zzz", "z", " ", "%", "_"]),
         YEAR: random.choice([2019, 2020, 2020.0, 2020.5, 10**30, -(10**30)]),
         PRICE: random.choice([0.5, 1, 2.25, -3, 10**400]),
         OPEN: random.random() < 0.5,
@@ -121,6 +123,8 @@ def _compared(operator: str, held: Any, operand: Any) -> bool:
         return False
     if operator == "in":
         return any(_compared("==", held, each) for each in operand)
+    if operator in ("starts with", "contains"):
+        return bool(held.startswith(operand) if operator == "starts with" else operand in held)
     if operator == "has":
         return bool(operand in held)
     if operator == "has any":

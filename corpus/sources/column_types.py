@@ -27,6 +27,7 @@ from ranklet.runtime.bundles.manifest import (
 )
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.metadata.columns import read_date
+from ranklet.runtime.metadata.typed import FLAGS
 
 EXAMPLES = 3  # places that a message names
 _LARGEST = (1 << 63) - 1  # of whole numbers
@@ -63,12 +64,6 @@ _NO_CENTS = re.compile(r"[.,](?:-{1,2}|–|—)$")  # as in 19,–
 _YEAR_FIRST = re.compile(r"(\d{4})([/.]?)(\d\d?)\2(\d\d?)", re.ASCII)
 _YEAR_LAST = re.compile(r"(\d\d?)([/.-])(\d\d?)\2(\d{4})", re.ASCII)
 _UNSEPARATED = re.compile(r"['\"]\s+['\"]")
-_YES = (
-    "true t yes y 1 ja j wahr w oui o vrai v sí si s verdadero sì vero sim verdadeiro waar tak "
-    "prawda да истина はい 是"
-)
-_NO = "false f no n 0 nein falsch non faux falso não nao nee onwaar nie fałsz нет ложь いいえ 否"
-_FLAGS = dict.fromkeys(_YES.split(), True) | dict.fromkeys(_NO.split(), False)
 
 
 def read_types(typed: str) -> dict[str, str]:
@@ -229,9 +224,9 @@ def _flag(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     name = value.lower() if isinstance(value, str) else str(value)
-    if name not in _FLAGS:
+    if name not in FLAGS:
         raise ValueError(value)
-    return _FLAGS[name]
+    return FLAGS[name]
 
 
 def _moment(value: Any, order: tuple[int, int] | None = None) -> date:

@@ -45,6 +45,7 @@ TEXTS = Type("", "a text, or a list of texts", (str, list))
 RECORDS = Type("array", "a list of at least one object with an id and a text", (list,))
 FACETS = Type("", "a list of fields, or an object of options by field", (list, dict))
 VECTOR = Type("array", "a list of numbers", (list,))
+CONDITIONS = Type("", "an object or conditions, such as 'year>=2020'", (dict, str, list))
 ANYTHING = Type("", "anything", ())  # without effect
 ABSENT = Type("", "absent", ())  # not supported; the help is the reason, the default is accepted
 
@@ -86,7 +87,7 @@ class Field(NamedTuple):
     @classmethod
     def option(cls, name: str, option: Option, default: object, routes: Route) -> "Field":
         """Return the field of an option of a search; see `Ask`."""
-        type_ = FACETS if option.many else _TYPES[option.kind]
+        type_ = {"again": FACETS, "all": CONDITIONS}.get(option.many, _TYPES[option.kind])
         most = option.limit or option.most
         if type_ is STRING and not option.allowed:
             most = NAME
@@ -121,6 +122,10 @@ class Field(NamedTuple):
             many["maxItems"] = self.largest(limits)
             one = {"type": "string"}
             return {"anyOf": [one, {**many, "items": one}], "description": self.sentence}
+        if self.type is CONDITIONS:
+            one = {"type": "string"}
+            forms = [{"type": "object"}, one, {"type": "array", "minItems": 1, "items": one}]
+            return {"anyOf": forms, "description": self.sentence}
         if self.type is FACETS:
             return {**_facets(limits), "description": self.sentence}
         if self.type is ABSENT:
@@ -145,11 +150,11 @@ class Field(NamedTuple):
 
 def _facets(limits: Limits) -> dict[str, Any]:
     """Return the JSON Schema of facets."""
-    pair = {"type": "array", "items": {}, "minItems": 2, "maxItems": 2}
     most = limits.facet_values
     known = {
         "top": {"type": ["integer", "null"], "minimum": 1, "maximum": most},
-        "ranges": {"type": ["array", "null"], "items": pair, "minItems": 1, "maxItems": most},
+        "ranges": {"type": ["array", "null"], "items": {}, "minItems": 1, "maxItems": most},
+        "range": {"type": ["boolean", "null"]},
         "missing": {"type": ["boolean", "null"]},
     }
     options = {"type": ["object", "null"], "properties": known, "additionalProperties": False}

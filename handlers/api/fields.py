@@ -11,10 +11,10 @@ from types import MappingProxyType
 
 from ranklet.handlers.api.field import (
     ABSENT,
+    CONDITIONS,
     DOCUMENTS,
     FLAG,
     NAME,
-    OBJECT,
     RECORDS,
     STRING,
     TEXTS,
@@ -83,7 +83,8 @@ FIELDS = (
           help="documents to add; one with a known id replaces the old one"),
     Field("skip_bad", FLAG, Route.ADD, "leave out documents that cannot be used", False),
     Field("ids", TEXTS, Route.DELETE, "ids of documents to delete", None, None, "documents"),
-    Field("where", OBJECT, Route.DELETE, "delete the documents that a filter by metadata allows"),
+    Field("where", CONDITIONS, Route.DELETE,
+          "delete the documents that a filter by metadata allows"),
     Field("text", STRING, Route.REMEMBER, "what to remember", None, None, "characters",
           needed=True),
     Field("title", STRING, Route.REMEMBER, "what it is about, in a few words", "", None, NAME),

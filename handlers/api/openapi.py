@@ -6,7 +6,7 @@ allows, and the server refuses what it does not allow.
 
 from typing import Any
 
-from ranklet.handlers.api.field import DOCUMENTS, FACETS, OBJECT, TEXTS, Field, Route
+from ranklet.handlers.api.field import CONDITIONS, DOCUMENTS, FACETS, TEXTS, Field, Route
 from ranklet.handlers.api.fields import list_fields
 from ranklet.handlers.api.limits import Limits
 from ranklet.handlers.api.schemas import Schema, schema_of
@@ -139,7 +139,7 @@ def _completing(limits: Limits, security: list[Any]) -> Schema:
         described["responses"][str(status)] = _json_reply(_ERRORS[status], _ref("Error"))
     parameters = [
         {"name": name, "in": "query", "schema": field.schema(limits)}
-        if field.type is not OBJECT
+        if field.type is not CONDITIONS
         else {"name": name, "in": "query", "content": _json_content(field.schema(limits))}
         for name, field in list_fields(Route.COMPLETE).items()
     ]
@@ -191,7 +191,7 @@ def _request(route: Route, limits: Limits, **instead: Schema) -> Schema:
 
 def _or_null(field: Field, limits: Limits) -> Schema:
     schema = field.schema(limits)
-    if field.type in (FACETS, TEXTS) and not field.needed:
+    if field.type in (CONDITIONS, FACETS, TEXTS) and not field.needed:
         return {**schema, "anyOf": [*schema["anyOf"], _NULL]}
     if field.needed or "type" not in schema:
         return schema

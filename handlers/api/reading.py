@@ -18,6 +18,7 @@ from ranklet.handlers.api.errors import RequestError
 from ranklet.handlers.api.field import (
     ABSENT,
     ANYTHING,
+    CONDITIONS,
     DOCUMENTS,
     FACETS,
     NUMBER,
@@ -33,6 +34,7 @@ from ranklet.handlers.api.limits import Limits, characters
 from ranklet.runtime.asks import MAX_PARTS, MAX_WORDS, is_blank, own_documents
 from ranklet.runtime.ground.errors import suggest
 from ranklet.runtime.ground.strict_json import unique
+from ranklet.runtime.metadata.where import is_condition
 
 if TYPE_CHECKING:
     from ranklet.runtime.syntax.query_syntax import Query
@@ -64,14 +66,15 @@ def in_url(route: Route, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
     Args:
         route: where the request comes from.
-        pairs: the names and values; all but texts are JSON.
+        pairs: the names and values; all but texts and typed conditions are JSON.
 
     Raises:
         RequestError: 400: a name stands twice, or a value is not JSON.
     """
     fields, body = list_fields(route), _unique(list(pairs))
     for name, text in pairs:
-        if name in fields and fields[name].type is not STRING:
+        typed = name in fields and fields[name].type is CONDITIONS and is_condition(text)
+        if name in fields and fields[name].type is not STRING and not typed:
             try:
                 body[name] = loads(text)
             except (ValueError, RecursionError):

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 from ranklet.handlers.api.answers import Answer, rank
@@ -19,9 +18,8 @@ from ranklet.runtime.hits import Timing
 EXPLAINED = {"explain": True, "highlight": True}
 SHOWN = 8  # values of a field at first
 VALUES = {"top": 50}  # that more can be, most frequent first
-RANGES = 4  # fields whose least and most are found
+ENDS = {"range": True}  # the least and the most
 ORDERED = (manifest.NUMBER, manifest.DATE, manifest.DATETIME)
-COUNTED = (manifest.STRING, manifest.LIST, manifest.FLAG)
 
 
 # Words whose last one may go on; signs of the syntax would be read as such.
@@ -40,7 +38,6 @@ class Found(NamedTuple):
         answer: the other fields of the answer.
         timings: milliseconds per stage.
         unfiltered: how many documents match without filters, if none does with them.
-        ranges: the least and the most of fields of the metadata.
     """
 
     form: Form
@@ -51,7 +48,6 @@ class Found(NamedTuple):
     answer: Mapping[str, Any]
     timings: tuple[Timing, ...]
     unfiltered: int = 0
-    ranges: Mapping[str, tuple[Any, Any]] = MappingProxyType({})
 
     @property
     def is_own(self) -> bool:
@@ -70,14 +66,14 @@ def find(bundle: Bundle, form: Form, limits: Limits, budget_ms: float, look: Loo
     offset = (page - 1) * size if isinstance(size, int) else 0
     own = "documents" in request
     countable = bundle.countable and not own
-    counted = _counted(bundle.metadata, look, limits) if countable else []
+    counted = _counted(bundle.metadata, look, limits) if countable else {}
     asked = {**request, "offset": offset}
     if own:
         asked |= EXPLAINED
     elif isinstance(size, int) and 0 < size < limits.k - offset:
         asked["k"] = size + 1  # one more says that there is a next page
     if countable:
-        asked = {"facets": dict.fromkeys(counted, VALUES), **asked}
+        asked = {"facets": counted, **asked}
     looked_up = countable and bool(form["q"])
     typos = looked_up and bundle.restriction is None and not form["typos"]
     also = {"typos": True} if typos else {}
@@ -93,14 +89,13 @@ def find(bundle: Bundle, form: Form, limits: Limits, budget_ms: float, look: Loo
     number = form.number("why" if form["why"] else "text", limits.k + 1)
     if 0 <= (at := number - 1 - offset) < len(hits) and "explanation" not in hits[at]:
         hits[at] = asking.opened(request, number - 1, hits[at]["id"])
-    for name in counted:
-        if form.all(IS + name):
-            body["facets"][name] = asking.others(form.with_(**{IS + name: ""}), name)
+    for name, options in counted.items():
+        if any(form[prefix + name] for prefix in (IS, FROM, TO)):
+            body["facets"][name] = asking.others(form, name, options)
     missing = not hits and countable and form.is_filtered
     others = asking.total(form.unfiltered()) if missing else 0
-    ranges = asking.ranges(form, look) if hits and countable else {}
     sent = {**asked, **asking.also}
-    return Found(form, sent, hits, offset + 1, is_last, body, answer.timings, others, ranges)
+    return Found(form, sent, hits, offset + 1, is_last, body, answer.timings, others)
 
 
 class _Asking(NamedTuple):
@@ -128,23 +123,10 @@ class _Asking(NamedTuple):
                 return cast(Mapping[str, Any], hit)
         raise RequestError(503, "the documents have changed meanwhile; search again")
 
-    def ranges(self, form: Form, look: Look) -> dict[str, tuple[Any, Any]]:
-        """Return the least and the most of fields as if none of these were filtered by."""
-        types, found = self.bundle.metadata, dict[str, tuple[Any, Any]]()
-        names = [name for name in look.fields(types) if types[name] in ORDERED]
-        for name in names[:RANGES]:
-            open_ended = form.with_(**{FROM + name: "", TO + name: ""}).request(types)
-            ends = []
-            for sign in ("", "-"):
-                hits = self.body({**open_ended, "k": 1, "sort": [f"{sign}{name}"]})["hits"]
-                ends += [hit["metadata"].get(name) for hit in hits]
-            if len(ends) == len("<>") and None not in ends:
-                found[name] = ends[0], ends[1]
-        return found
-
-    def others(self, form: Form, name: str) -> list[Any]:
-        """Return the counts of a field's values as if none of them were chosen."""
-        request = {**form.request(self.bundle.metadata), "k": 0, "facets": {name: VALUES}}
+    def others(self, form: Form, name: str, options: Mapping[str, Any]) -> list[Any]:
+        """Return the counts of a field's values as if it were not filtered by."""
+        open_ended = form.with_(**dict.fromkeys((IS + name, FROM + name, TO + name), ""))
+        request = {**open_ended.request(self.bundle.metadata), "k": 0, "facets": {name: options}}
         return cast(list[Any], self.body(request)["facets"][name])
 
     def total(self, form: Form) -> int:
@@ -153,6 +135,7 @@ class _Asking(NamedTuple):
         return int(self.body(request)["total"])
 
 
-def _counted(types: Mapping[str, str], look: Look, limits: Limits) -> list[str]:
-    """Return the fields whose values are counted."""
-    return [name for name in look.fields(types) if types[name] in COUNTED][: limits.facets]
+def _counted(types: Mapping[str, str], look: Look, limits: Limits) -> dict[str, Mapping[str, Any]]:
+    """Return the fields whose values are counted, and how."""
+    names = look.fields(types)[: limits.facets]
+    return {name: ENDS if types[name] in ORDERED else VALUES for name in names}

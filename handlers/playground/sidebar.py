@@ -33,7 +33,7 @@ def sidebar(found: Found, types: Mapping[str, str], view: View) -> Markup:
         used = any(form[prefix + name] for prefix in (IS, FROM, TO))
         ranged = types[name] in ORDERED
         inside = (
-            _range(found, name, types[name], view, used=used)
+            _range(form, name, types[name], facets.get(name, ()), view, used=used)
             if ranged
             else _values(form, name, facets.get(name, ()), view)
         )
@@ -114,14 +114,16 @@ def _written(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _range(found: Found, name: str, type_: str, view: View, *, used: bool) -> list[Markup]:
+def _range(
+    form: Form, name: str, type_: str, ends: Sequence[Mapping[str, Any]], view: View, *, used: bool
+) -> list[Markup]:
     """Return the least and the most, and the fields for them; none if all are equal."""
-    least, most = found.ranges.get(name, (None, None))
+    least, most = (ends[0]["value"], ends[-1]["value"]) if ends else (None, None)
     if least == most and not used:
         return []
     kind = "number" if type_ == manifest.NUMBER else "date"
     ends = [
-        _end(found.form, prefix + name, view.words(label), kind, value)
+        _end(form, prefix + name, view.words(label), kind, value)
         for prefix, label, value in ((FROM, "from", least), (TO, "to", most))
     ]
     span = list[str]()

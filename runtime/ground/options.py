@@ -45,8 +45,9 @@ class Option(NamedTuple):
         read: makes the value from the typed text, such as a path.
         recorded: whether it affects the result, unlike paths and whether to resume.
         instead_of: the option that it replaces; a command line cannot have both.
-        many: "again" if a command line may give it several times, or "+" if several values may
-            follow it; `read` gets all texts in a list.
+        many: "again" if a command line may give it several times, "all" if these are conditions
+            that must all hold, or "+" if several values may follow it; `read` gets all texts in a
+            list.
         metavar: what a command line calls a value; empty for the name of the kind.
         example: a value, as Python writes it.
         limit: the limit of a server that bounds it; see `handlers.api.limits`.

@@ -259,6 +259,21 @@ class Texts(Ordered):
         place, found = find(self.distinct, operand)
         return Span(place, place if found else place - 1)
 
+    def starting_with(self, begin: str) -> Span:
+        """Return the first and the last place of the strings that begin with another one."""
+        least, _ = find(self.distinct, begin)
+        # No byte of UTF-8 is so large.
+        after = begin.encode("utf-8", "surrogatepass") + b"\xff"
+        return Span(least, _bisect(self.distinct, after) - 1)
+
+    def containing(self, part: str) -> Mask:
+        """Return which documents' strings contain another one, (documents,) bool."""
+        raw = part.encode("utf-8", "surrogatepass")
+        fetch_whole(*self.distinct.packed)
+        found = [raw in self.distinct.raw(place) for place in range(len(self.distinct))]
+        mask: Mask = np.array([*found, False])[self.keys]  # without any string all keys are 0
+        return mask
+
     @cached_property
     def ordinals(self) -> Ordinals:
         """The places of the values among the sorted distinct strings."""
@@ -375,8 +390,12 @@ def find(distinct: Strings, wanted: str) -> tuple[int, bool]:
     # Not "replace", because a lone surrogate must not match the "?" that would replace it.
     raw = wanted.encode("utf-8", "surrogatepass")
     fetch_whole(*distinct.packed)  # a bisection by blocks would wait for the network at each step
-    place = bisect_left(range(len(distinct)), raw, key=distinct.raw)
+    place = _bisect(distinct, raw)
     return place, place < len(distinct) and distinct.raw(place) == raw
+
+
+def _bisect(distinct: Strings, raw: bytes) -> int:
+    return bisect_left(range(len(distinct)), raw, key=distinct.raw)
 
 
 def _of_strings(column: Column, codes: NDArray[Any], distinct: Strings) -> Ordinals:

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +19,7 @@ from ranklet.runtime.metadata.columns import Column, Lists, Ordered
 from ranklet.runtime.metadata.where import Operand, read_operand, unknown_field
 
 TOP = 10  # values of a field, unless a request says how many
-_OPTIONS = ("top", "ranges", "missing")
+_OPTIONS = ("top", "ranges", "range", "missing")
 
 Range = tuple[Operand | None, Operand | None]
 
@@ -31,12 +32,14 @@ class Facet:
         field: the field.
         top: how many values are counted at most, the most frequent ones.
         ranges: what is counted instead: values from the first one to before the second one.
+        range: whether only the least and the most value are counted instead.
         missing: whether documents without a value are counted, too.
     """
 
     field: str
     top: int = TOP
     ranges: tuple[Range, ...] = ()
+    range: bool = False
     missing: bool = False
 
 
@@ -79,28 +82,31 @@ def _facet(
         raise InputError(
             f"facets: {name[:80]!r} takes an object with {', '.join(_OPTIONS)}, not {given!r:.60}"
         )
-    top, missing, ranges = given.get("top"), given.get("missing"), given.get("ranges")
+    top, ranges, ends, missing = map(given.get, _OPTIONS)
     if top is not None:
         check_whole(f"facets: {name[:80]!r}: top", top, 1)
-    if not isinstance(missing, bool | None):
-        raise InputError(f"facets: {name[:80]!r}: missing is true or false, not {missing!r:.60}")
-    if ranges is None:
-        return Facet(name, TOP if top is None else int(top), (), bool(missing))
-    if top is not None:
-        raise InputError(f"facets: {name[:80]!r}: all ranges are counted, so leave top out")
-    return Facet(name, TOP, _ranges(ranges, name, types[name], remarks), bool(missing))
+    for option, flag in (("range", ends), ("missing", missing)):
+        if not isinstance(flag, bool | None):
+            raise InputError(f"facets: {name[:80]!r}: {option} is true or false, not {flag!r:.60}")
+    if (top is not None) + (ranges is not None) + bool(ends) > 1:
+        raise InputError(f"facets: {name[:80]!r}: only one of top, ranges and range can be counted")
+    if (ends or ranges is not None) and types[name] not in (NUMBER, DATE, DATETIME):
+        raise InputError(
+            f"facets: {name[:80]!r} holds {PLURALS[types[name]]}; ranges are of numbers and dates"
+        )
+    pairs = () if ranges is None else _ranges(ranges, name, types[name], remarks)
+    return Facet(name, TOP if top is None else int(top), pairs, bool(ends), bool(missing))
 
 
 def _ranges(ranges: object, name: str, type_: str, remarks: Mapping[str, str]) -> tuple[Range, ...]:
-    if type_ not in (NUMBER, DATE, DATETIME):
-        raise InputError(
-            f"facets: {name[:80]!r} holds {PLURALS[type_]}; ranges are of numbers and dates"
-        )
     pairs = ranges if isinstance(ranges, Sequence) and not isinstance(ranges, str) else ()
+    if not any(isinstance(each, list | tuple) for each in pairs):
+        pairs = list(pairwise(pairs))  # of borders
     if not pairs or not all(isinstance(each, list | tuple) and len(each) == 2 for each in pairs):
         raise InputError(
-            f"facets: {name[:80]!r}: ranges is a list of pairs, the first value and the one before "
-            f"which it ends, such as [[2000, 2010], [2010, null]], not {ranges!r:.60}"
+            f"facets: {name[:80]!r}: ranges is a list of borders, such as [2000, 2010, null], or "
+            "of pairs, the first value and the one before which it ends, such as [[2000, 2010]], "
+            f"not {ranges!r:.60}"
         )
 
     def end(value: object) -> Operand | None:
@@ -124,6 +130,9 @@ def counted(facet: Facet, column: Column, numbers: NDArray[np.integer]) -> tuple
         amounts = _amounts(column, numbers)
         if facet.ranges and isinstance(column, Ordered):
             found = _in_ranges(facet.ranges, column, amounts)
+        elif facet.range:
+            places = np.flatnonzero(amounts).tolist()
+            found = _counts(column, amounts, sorted({*places[:1], *places[-1:]}))
         else:
             found = _most_frequent(facet.top, column, amounts)
     except (IndexError, ValueError) as error:
@@ -151,7 +160,11 @@ def _most_frequent(top: int, column: Column, amounts: NDArray[np.intp]) -> list[
     best = top_k(amounts.astype(np.float64), top)  # values ascend, so that ties are in their order
     best = best[amounts[best] > 0]
     column.fetch_shown(best)
-    return [Count(column.shown(code), int(amounts[code])) for code in best.tolist()]
+    return _counts(column, amounts, best.tolist())
+
+
+def _counts(column: Column, amounts: NDArray[np.intp], codes: Sequence[int]) -> list[Count]:
+    return [Count(column.shown(code), int(amounts[code])) for code in codes]
 
 
 def _in_ranges(ranges: Sequence[Range], column: Ordered, amounts: NDArray[np.intp]) -> list[Count]:

@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.mask import Mask
 from ranklet.runtime.ground.errors import BundleError, OutOfTimeError
-from ranklet.runtime.metadata.columns import Lists, Metadata, Ordered
+from ranklet.runtime.metadata.columns import Lists, Metadata, Ordered, Texts
 from ranklet.runtime.metadata.where import (
+    CONTAINS,
     EQUAL,
     HAS_ALL,
     IN,
     MISSING,
+    STARTS_WITH,
     Both,
     Condition,
     Either,
@@ -35,6 +37,7 @@ from ranklet.runtime.metadata.where import (
 
 CACHED = 8  # masks per bundle, of one byte per document
 _FREE = 1 << 26  # values that are read before the deadline is looked at, in about 50 ms
+_STRING = 1 << 9  # values that take as long as to look into a string
 
 _LARGEST = np.iinfo(np.int64).max
 
@@ -86,7 +89,7 @@ class _Evaluation:
     def of(self, condition: Condition) -> Mask:
         """Return which documents a part of the filter allows."""
         if isinstance(condition, Test):
-            self._begin_pass()
+            self._begin_pass(_STRING if condition.operator == CONTAINS else 1)
             return _test(condition, self._metadata)
         if isinstance(condition, Not):
             return ~self.of(condition.inner)
@@ -102,6 +105,8 @@ class _Evaluation:
         tests = list(list_tests(condition))
         if len(tests) < 2 or len({test.field for test in tests}) > 1:
             return None
+        if any(test.operator in (STARTS_WITH, CONTAINS) for test in tests):
+            return None
         column = self._metadata.column(tests[0].field)
         classes = ValueClasses(column, tests) if isinstance(column, Ordered) else None
         if classes is None or not classes.fits:
@@ -109,9 +114,9 @@ class _Evaluation:
         self._begin_pass()
         return classes.mask(condition)
 
-    def _begin_pass(self) -> None:
+    def _begin_pass(self, cost: int = 1) -> None:
         """Look at the deadline before a pass over all documents, unless little was read so far."""
-        self._read += len(self._metadata)
+        self._read += cost * len(self._metadata)
         if self._read > _FREE and self._deadline.passed:
             raise OutOfTimeError(
                 "the time was up before the filter was evaluated; simplify 'where', or give it "
@@ -161,9 +166,12 @@ def _of_ordered(column: Ordered, test: Test) -> Mask:
     keys = column.keys
     if test.operator == IN:
         return _one_of(column, test.operands)
-    span = column.span(test.operands[0])
+    if isinstance(column, Texts) and test.operator == CONTAINS:
+        return column.containing(str(test.operands[0]))
+    begins = isinstance(column, Texts) and test.operator == STARTS_WITH
+    span = (column.starting_with if begins else column.span)(test.operands[0])
     mask: Mask
-    if test.operator == EQUAL:
+    if test.operator in (EQUAL, STARTS_WITH):
         mask = (keys >= span.least) & (keys <= span.largest)
     elif test.operator == ">=":
         mask = keys >= span.least

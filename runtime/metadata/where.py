@@ -1,12 +1,15 @@
 """Read a filter by metadata, such as ``{"year": {">=": 2020}, "tags": {"has": "x"}}``.
 
+Instead of an object a person may type ``year>=2020``; its value is of the field's type.
 A filter becomes a tree of conditions, which can be compared and hashed, before any column is
 opened. `masks` evaluates it.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import chain
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
@@ -16,19 +19,32 @@ import numpy as np
 from ranklet.runtime.bundles.manifest import DATE, DATETIME, FLAG, LIST, NUMBER, PLURALS, STRING
 from ranklet.runtime.ground.errors import InputError, suggest
 from ranklet.runtime.metadata.columns import in_utc, read_date
+from ranklet.runtime.metadata.typed import read_typed, split_values
 
 AND, OR, NOT = "and", "or", "not"
 EQUAL, UNEQUAL, IN, NOT_IN = "==", "!=", "in", "not in"
 HAS, HAS_ANY, HAS_ALL = "has", "has any", "has all"
+STARTS_WITH, CONTAINS = "starts with", "contains"
 MISSING = "missing"
 _SAME = (EQUAL, UNEQUAL, IN, NOT_IN)
 _ORDER = (">=", ">", "<=", "<")
 OPERATORS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys((STRING, NUMBER, DATE, DATETIME), (*_SAME, *_ORDER, MISSING)),
+    **dict.fromkeys((NUMBER, DATE, DATETIME), (*_SAME, *_ORDER, MISSING)),
+    STRING: (*_SAME, *_ORDER, STARTS_WITH, CONTAINS, MISSING),
     FLAG: (*_SAME, MISSING),
     LIST: (HAS, HAS_ANY, HAS_ALL, MISSING),
 }
 _LISTED = (IN, NOT_IN, HAS_ANY, HAS_ALL)  # operators that take a list
+
+# What a person types: ``=`` is ``==``, and of several values one must be equal.
+_SINGLE = {"=": EQUAL, EQUAL: EQUAL, UNEQUAL: UNEQUAL}
+_SEVERAL = {"=": IN, EQUAL: IN, UNEQUAL: NOT_IN}
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d\d?")
+_TYPED = sorted({"=", *chain(*OPERATORS.values())}, key=len, reverse=True)
+_SIGNS = "|".join(each for each in _TYPED if not each[0].isalpha())
+_WORDS = "|".join(each for each in _TYPED if each[0].isalpha())
+_OPERATOR = re.compile(rf"(?:\s*({_SIGNS})|\s+({_WORDS})(?!\S))(.*)", re.DOTALL)
+_CONDITION = re.compile(rf"([^-{{[].*?)(?:{_SIGNS}|\s(?:{_WORDS})(?!\S)).*", re.DOTALL)
 
 # They bound what a caller can cost. A condition is one pass over the documents.
 MAX_CONDITIONS = 1000
@@ -82,7 +98,8 @@ def read_where(
     Args:
         where: an object whose keys are fields, or "and", "or" (a list of filters) and "not" (a
             filter). All of its entries must hold. The value of a field is a value to equal, a list
-            of such values, or an object of operators.
+            of such values, or an object of operators. Or a condition as a person types it, or a
+            list of these, which must all hold.
         types: the type of each field of the bundle.
         remarks: why fields hold strings that could be something else; see `Manifest.remarks`.
 
@@ -101,10 +118,14 @@ class _Reader:
         self._conditions = self._values = 0
 
     def filter(self, where: object, depth: int) -> Condition:
+        if isinstance(where, str):
+            return self._typed(where)
+        if isinstance(where, list | tuple) and where and all(isinstance(e, str) for e in where):
+            return Both(tuple(map(self._typed, where)))
         if not isinstance(where, Mapping):
             raise InputError(
-                'where must be an object such as {"year": {">=": 2020}}, not '
-                f"{_describe(where)}"
+                'where must be an object such as {"year": {">=": 2020}}, or a condition such as '
+                f"'year>=2020', not {_describe(where)}"
             )
         if depth > MAX_DEPTH:
             raise InputError(f"where is nested more than {MAX_DEPTH} deep")
@@ -129,6 +150,26 @@ class _Reader:
             return self._test(name, EQUAL if _several(value) is None else IN, value)
         parts = tuple(self._test(name, operator, each) for operator, each in value.items())
         return parts[0] if len(parts) == 1 else Both(parts)
+
+    def _typed(self, text: str) -> Condition:
+        """Return the condition that a person has typed."""
+        name, operator, typed = _split(text, self._types)
+        type_ = self._types[name]
+        if type_ == NUMBER and operator in _SEVERAL and _DECIMAL_COMMA.fullmatch(typed):
+            raise InputError(
+                f"where: {typed!r:.40} may be one number or two; write "
+                f"{typed.replace(',', '.')!r:.40}, or 'in' before two"
+            )
+        values = [read_typed(each, type_) for each in split_values(typed)]
+        if type_ == LIST and operator in ("=", EQUAL):
+            operator = HAS_ANY
+        else:
+            operator = (_SINGLE if len(values) == 1 else _SEVERAL).get(operator, operator)
+        if operator == MISSING:
+            return self._test(name, operator, read_typed(typed or "true", FLAG))
+        if operator in _LISTED:
+            return self._test(name, operator, values)
+        return self._test(name, operator, values[0] if len(values) == 1 else typed)
 
     def _count(self) -> None:
         """Count a condition; what is empty costs as much as one."""
@@ -181,6 +222,35 @@ class _Reader:
         return read_operand(value, name, self._types[name], self._remarks)
 
 
+def is_condition(text: str) -> bool:
+    """Return whether a text looks like a condition that a person types.
+
+    >>> is_condition("year>=2020"), is_condition("name starts with W"), is_condition("pots in blue")
+    (True, True, True)
+    >>> is_condition("shop.ranklet"), is_condition("--sort=-year")
+    (False, False)
+    """
+    return _CONDITION.fullmatch(text) is not None
+
+
+def _split(text: str, types: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return the field, the operator and the value of a condition that a person has typed.
+
+    Names may be in other cases, and the longest one counts.
+    """
+    text = text.strip()
+    for name in sorted(types, key=lambda each: (len(each), text.startswith(each)), reverse=True):
+        same = text[: len(name)].casefold() == name.casefold()
+        if same and (found := _OPERATOR.fullmatch(text[len(name) :])):
+            return name, found[1] or found[2], found[3].strip()
+    if found := _CONDITION.fullmatch(text):
+        raise InputError(f"where: {unknown_field(found[1].strip(), types)}")
+    raise InputError(
+        f"where: {text[:80]!r} is no condition; give a field, an operator and a value, such as "
+        f"'year>=2020' or 'kind=note,recipe'; the operators are {', '.join(reversed(_TYPED))}"
+    )
+
+
 def _several(value: object) -> Sequence[object] | None:
     """Return a list, a set, or an array or column of another library as a list, else None."""
     if isinstance(value, Set):
@@ -229,9 +299,12 @@ def read_operand(
         day = read_date(value) if isinstance(value, str) else value
         if isinstance(day, date) and str(day) != "NaT":  # pandas' missing date is one by its type
             return _in_range(day, name, argument)
-    wanted = {STRING: "a string", LIST: "a string", FLAG: "true or false", NUMBER: "a number"}.get(
-        type_, 'a date such as "2024-05-31" or "2024-05-31T12:00:00Z"'
-    )
+    wanted = {
+        STRING: "a string",
+        LIST: "a string",
+        FLAG: "true or false",
+        NUMBER: "a number such as 49.9",
+    }.get(type_, 'a date such as "2024-05-31" or "2024-05-31T12:00:00Z"')
     why = remarks.get(name)
     raise InputError(
         f"{argument}: {name[:80]!r} holds {PLURALS[type_]}, so it cannot be compared with "

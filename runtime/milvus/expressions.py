@@ -5,12 +5,14 @@ from datetime import date
 
 from ranklet.runtime.metadata.columns import count_span
 from ranklet.runtime.metadata.where import (
+    CONTAINS,
     EQUAL,
     HAS,
     HAS_ALL,
     HAS_ANY,
     IN,
     MISSING,
+    STARTS_WITH,
     Both,
     Condition,
     Not,
@@ -21,6 +23,7 @@ from ranklet.runtime.milvus.names import KEY, METADATA
 
 NOTHING, EVERYTHING = f'{KEY} == ""', f'{KEY} != ""'  # no entity has an empty key
 ESCAPES = str.maketrans({'"': r"\"", "\\": r"\\", "\n": r"\n", "\r": r"\r"})  # in a text
+WILD = str.maketrans({each: f"\\{each}" for each in "\\%_"})  # in a pattern
 NEGATED = {"==": "!=", ">=": "<", ">": "<=", "<=": ">", "<": ">="}
 
 
@@ -66,6 +69,10 @@ def _holds(field: str, test: Test, type_: str, negated: bool) -> str:
     before = "not " if negated else ""
     if test.operator == HAS:
         return f"{before}json_contains({field}, {text(test.operands[0])})"
+    if test.operator in (STARTS_WITH, CONTAINS):
+        part = str(test.operands[0]).translate(WILD)
+        pattern = f"{part}%" if test.operator == STARTS_WITH else f"%{part}%"
+        return f"{before}({field} like {text(pattern)})"
     if test.operator in (HAS_ANY, HAS_ALL) and test.operands:
         name = "json_contains_any" if test.operator == HAS_ANY else "json_contains_all"
         return f"{before}{name}({field}, [{', '.join(map(text, test.operands))}])"

@@ -119,12 +119,13 @@ class MilvusSearch(Search):
         """Return titles of some documents, or beginnings of texts."""
         return self._collection.samples(count, self._filter_expression(), self._now)
 
-    def check_synonyms(self) -> None:
-        """Raise InputError if the bundle has synonyms, by which Milvus does not search."""
-        if has_synonyms(self.files.path) and not self.files.is_remote:
+    def check_synonyms(self, ask: Ask) -> None:
+        """Raise InputError if the bundle has synonyms or rules, by which Milvus does not search."""
+        asked = ask.synonyms or ask.rules
+        if asked and has_synonyms(self.files.path) and not self.files.is_remote:
             raise InputError(
-                f"{str(locate_synonyms(self.files.path))!r} has synonyms, which are looked up in "
-                "the collection of a bundle, and not in Milvus; pass synonyms=False"
+                f"{str(locate_synonyms(self.files.path))!r} has synonyms or rules, which are of "
+                "the collection of a bundle, and not in Milvus; pass synonyms=False, rules=False"
             )
 
     def complete(self, typed: str, k: int, where: Where | None) -> NoReturn:  # noqa: ARG002

@@ -271,9 +271,9 @@ class LocalSearch(Search):
 
     def _rank(self, call: Call, ask: Ask) -> Ranking:
         """Rank without the documents that are hidden, after those that are pinned."""
-        if not (ask.pin or ask.hide):
+        pins, hides = self._named(call, ask)
+        if not (pins or hides):
             return self._rank_others(call, ask)
-        pins, hides = dict.fromkeys(ask.pin or ()), dict.fromkeys(ask.hide or ())
         pinned, hidden = self._known_parts(pins), self._known_parts(hides)
         mask = self.allowed(call.where, call.deadline)
         shown = [part for part in pinned.values() if mask is None or mask[part[0]]]
@@ -283,11 +283,21 @@ class LocalSearch(Search):
             ask, k=ask.k - len(here), offset=max(0, ask.offset - len(shown)), pin=None, hide=None
         )
         ranking = self._rank_others(call, others)
-        unknown = tuple(each for each in (pins | hides) if each not in pinned | hidden)
+        asked = dict.fromkeys([*(ask.pin or ()), *(ask.hide or ())])
+        unknown = tuple(each for each in asked if each not in pinned | hidden)
         if here:
             run = self._run_on(call._replace(pipeline=call.pipeline.without_cuts()), here)
             ranking = run.place_pinned(ranking, here, ask)
         return replace(ranking, unknown=unknown)
+
+    def _named(self, call: Call, ask: Ask) -> tuple[dict[str, None], dict[str, None]]:
+        """Return the ids that are pinned, and those that are hidden; a caller's before a rule's."""
+        pins, hides = dict.fromkeys(ask.pin or ()), dict.fromkeys(ask.hide or ())
+        if not ask.rules or self._synonyms is None:
+            return pins, hides
+        rule = self._synonyms.rule(call.query.text)
+        first, out = (dict.fromkeys(e for e in ids if e not in pins | hides) for ids in rule)
+        return pins | first, hides | out
 
     def _rank_others(self, call: Call, ask: Ask) -> Ranking:
         return self._rank_counted(call, ask) if ask.counts else super()._rank(call, ask)
@@ -305,7 +315,8 @@ class LocalSearch(Search):
         from ranklet.runtime.search.context import filled
 
         call = self._call(query, pipeline, ask)
-        call = self._without(call, ask.hide) if ask.hide else call
+        _, hides = self._named(call, ask)
+        call = self._without(call, hides) if hides else call
         run = self._reaching(call, Ask(k=ask.k))
         said, begin = run.ranking(ask.without_hits()), perf_counter()
         with self.files.damage_reported():
@@ -317,7 +328,7 @@ class LocalSearch(Search):
             said.answerable, said.budget_spent,
         )  # fmt: skip
 
-    def _without(self, call: Call, ids: Sequence[str]) -> Call:
+    def _without(self, call: Call, ids: Iterable[str]) -> Call:
         """Return a call that does not see some documents."""
         hidden = _joined(self._known_parts(ids).values())
         return call._replace(hidden=hidden, pinned=_joined(()))

@@ -1,7 +1,7 @@
 """The port by which a bundle reaches the collection that it ranks, wherever that is stored."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import wraps
@@ -145,8 +145,8 @@ class Search(ABC):
         """Return the words of a query that no document has, with those that end with them."""
         return []
 
-    def check_synonyms(self) -> None:  # noqa: B027  # most look them up
-        """Raise InputError if there are synonyms that cannot be looked up."""
+    def check_synonyms(self, ask: Ask) -> None:  # noqa: B027  # most look them up
+        """Raise InputError if there are synonyms or rules that cannot be looked up."""
 
     @abstractmethod
     def complete(self, typed: str, k: int, where: Where | None) -> "list[Completion]":
@@ -199,7 +199,7 @@ class Search(ABC):
         A list need not have more than `reach` documents if its first ones do not depend on others.
         """
 
-    def _without(self, call: Call, ids: Sequence[str]) -> Call:  # noqa: ARG002
+    def _without(self, call: Call, ids: Iterable[str]) -> Call:  # noqa: ARG002
         """Return a call that does not see some documents.
 
         Raises:
@@ -308,9 +308,8 @@ class Search(ABC):
             from ranklet.runtime.search.reading import give_vector  # few calls have one
 
             give_vector(call.query, self.files, pipeline, ask)
-        if ask.synonyms:
-            self.check_synonyms()
-        else:
+        self.check_synonyms(ask)
+        if not ask.synonyms:
             call.query.synonyms = ()
         return call
 

@@ -2,7 +2,8 @@
 
 A line is a group, ``car, auto, automobile``, whose entries stand for each other, or a rule, ``ny =>
 new york, big apple``, whose right side stands for the left. An entry may end in a weight from 0 to
-1, as in ``auto * .5``. A line that begins with # is a remark.
+1, as in ``auto * .5``. A line that begins with # is a remark. A rule for whole queries, ``pin: big
+pot => A-1, A-2`` or ``hide: pot => A-3``, says which documents come first, or not at all.
 """
 
 import re
@@ -14,9 +15,17 @@ from ranklet.runtime.text.analysis import STOPPED, Vocabulary
 from ranklet.runtime.text.compounds import parts
 
 MOST_WORDS = 8  # of an entry
+_RULE = re.compile(r"\s*(pin|hide)\s*:(.*)")
 _ENTRY = re.compile(r"(.*?)(?:\s*\*\s*(\d*\.?\d+))?", re.DOTALL)
 
 Key = tuple[str, ...]  # the classes of an entry's words, without stop words
+
+
+class Rule(NamedTuple):
+    """What comes back for a query besides what is found: ids, in their order."""
+
+    pin: tuple[str, ...] = ()
+    hide: tuple[str, ...] = ()
 
 
 class Synonym(NamedTuple):
@@ -56,7 +65,10 @@ def match_ends(
 
 
 class Synonyms:
-    """The synonyms of a bundle; immutable and shared by all threads.
+    """The synonyms and rules of a bundle; immutable and shared by all threads.
+
+    Attributes:
+        rules: of queries.
 
     Args:
         text: the content of the file.
@@ -69,6 +81,7 @@ class Synonyms:
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self.text, self._vocabulary = text, vocabulary
         self._rules: dict[Key, dict[Key, Synonym]] = {}
+        self.rules: dict[Key, Rule] = {}
         for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
             if line.strip() and not line.lstrip().startswith("#"):
                 try:
@@ -80,6 +93,11 @@ class Synonyms:
     def __len__(self) -> int:
         """Return how many words, or rows of words, have synonyms."""
         return len(self._rules)
+
+    def rule(self, query: str) -> Rule:
+        """Return the rule whose words, in any of their forms, are all words of a query."""
+        key = tuple(each.key for each in _words(query, self._vocabulary))
+        return self.rules.get(key, Rule())
 
     def matches(self, query: str) -> list[Match]:
         """Return the words of a query that have synonyms, the longest rows first from the left."""
@@ -96,7 +114,24 @@ class Synonyms:
                 at += 1
         return found
 
+    def _read_rule(self, kind: str, line: str) -> None:
+        left, _, right = line.partition("=>")
+        ids = [each.strip() for each in right.split(",")]
+        entries = [self._entry(each) for each in left.split(",")]
+        if not all(ids) or any(entry.weight != 1 for _, entry in entries):
+            written = f"{kind}:{line[:60]}"
+            raise InputError(f"{written!r} is no rule; write {kind}: big pot => A-1, A-2")
+        for key, entry in entries:
+            known = self.rules.get(key, Rule())
+            rule = known._replace(**{kind: tuple(dict.fromkeys([*getattr(known, kind), *ids]))})
+            if both := {*rule.pin} & {*rule.hide}:
+                raise InputError(f"{min(both)!r:.60} is pinned and hidden for {entry.text!r:.60}")
+            self.rules[key] = rule
+
     def _read(self, line: str) -> None:
+        if rule := _RULE.fullmatch(line):
+            self._read_rule(rule[1], rule[2])
+            return
         left, arrow, right = line.partition("=>")
         if "=>" in right:
             raise InputError(f"{line.strip()[:60]!r} has two arrows; write one rule per line")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.commands.running import Capture, fails, process, strict, succeeds
-from tests.metadata_rows import WORDS
+from tests.metadata_rows import PRICE, WORDS
 
 from ranklet.commands.rank.answers import ROWS
 from ranklet.runtime import Bundle
@@ -110,9 +110,15 @@ def test_hits_are_filtered_and_grouped(described: "Described", capsys: Capture) 
         query, where=where, group_by="year", group_size=2, min_score=0.01
     )
     assert found["hits"] == wanted.to_dict()["hits"]
+    typed = ("--where", "open=yes", "year>=2019", json.dumps({PRICE: {"missing": False}}))
+    for words in ((query, *typed), (*typed, query)):
+        hits = strict(succeeds(capsys, "rank", described.path, *words, "--json"))["hits"]
+        both = {"and": [where, {PRICE: {"missing": False}}]}
+        assert hits == described.bundle.rank(query, where=both).to_dict()["hits"]
     for wrong, message in (("{", "--where is not JSON"), ("[1]", "--where must be a JSON object"),
                            ('{"year": 1, "year": 2}', "'year' stands twice"),
-                           ('{"yaer": 1}', "unknown field 'yaer'")):  # fmt: skip
+                           ('{"yaer": 1}', "unknown field 'yaer'"),
+                           ("yaer=1", "did you mean 'year'")):  # fmt: skip
         assert message in fails(capsys, "rank", described.path, query, "--where", wrong)
 
 

@@ -105,6 +105,39 @@ def test_a_german_price_list_is_built_filtered_synced_and_restored(
     assert "57 documents" in say(capsys, "restore", shop, before)
 
 
+@pytest.mark.slow
+def test_a_price_list_is_browsed_by_typed_conditions_ranges_and_rules(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop, table = tmp_path / "shop.ranklet", german(tmp_path / "day.csv", *range(14))
+    (words := tmp_path / "regeln.txt").write_text("pin: gießkanne => A-4\nhide: gießkannen => A-0")
+    build(table, shop, source=SourceOptions(encoding="cp1252", id_column="Artikelnr"))
+    assert "queries with rules: 1" in say(capsys, "synonyms", shop, words)
+    search = ("rank", shop, "", "--json", "--where", "marke=WMF")
+    for more, wanted in (
+        (("preis<50",), {1, 2, 3, 6, 8, 9, 10, 13}),
+        (("preis<50", "Lagernd=nein"), {1, 3, 9, 13}),
+        (("preis in 12,5.5",), {3, 6, 10, 13}),
+        (("preis missing",), {4, 11}),
+        (("marke starts with W", "marke contains MF", "seit>=2024-12-01"), {11}),
+        (('{"Preis": {">": 1100}}',), {0, 7}),
+    ):
+        hits = json.loads(say(capsys, *search, *more, "-k", 20))["hits"]
+        assert {hit["id"] for hit in hits} == {f"A-{n}" for n in wanted}, more
+    for wrong, message in (
+        ("preis<50 Euro", "'Preis' holds numbers, so it cannot be compared with the string '50 E"),
+        ("preiss<50", "unknown field 'preiss' (did you mean 'Preis'?); the fields are"),
+        ("preis=19,9", "'19,9' may be one number or two; write '19.9'"),
+    ):
+        assert message in say(capsys, "context", shop, "kanne", "--where", wrong, status=1)
+    prices = {"Preis": {"ranges": [0, 50, 1200, None], "missing": True}, "Seit": {"range": True}}
+    found = load(shop).rank("", facets=prices)
+    assert [each.count for each in found.facets["Preis"]] == [8, 2, 2, 2]
+    assert [each.value for each in found.facets["Seit"]] == [date(2024, 1, 1), date(2024, 12, 12)]
+    hits = load(shop).rank("Gießkanne", k=20).hits
+    assert (hits[0].id, hits[0].pinned, len(hits)) == ("A-4", True, 13)
+
+
 def test_all_faults_of_a_first_run_are_named_at_once(tmp_path: Path) -> None:
     table = german(tmp_path / "a.csv", *range(30), extra="A-1;;;;;;\nA-2;Topf;;;;;\n;Topf;Text;;;;")
     with pytest.raises(CollectionError) as caught:

@@ -96,7 +96,8 @@ def options_from(options: T, given: Mapping[str, Any]) -> T:
                 raise one_of_two(name, option.instead_of)
             value = option.read(given[name]) if option.read else given[name]
             if option.kind is dict:
-                value = (read_objects if option.many else read_object)(value, option, name)
+                read = {"again": read_objects, "all": read_conditions}
+                value = read.get(option.many, read_object)(value, option, name)
             (changes if len(path) == 1 else inner.setdefault(path[0], {}))[path[-1]] = value
     changes |= {name: replace(getattr(options, name), **values) for name, values in inner.items()}
     chosen: T = replace(options, **changes)  # type: ignore[type-var]
@@ -111,6 +112,15 @@ def read_objects(texts: Sequence[str], option: Option, name: str) -> dict[str, A
         whole = text.lstrip().startswith("{")
         found |= read_object(text, option, name) if whole else {text: None}
     return found
+
+
+def read_conditions(texts: Sequence[str], option: Option, name: str) -> Any:
+    """Return a filter, of conditions as a person types them and of JSON objects."""
+    found = [
+        read_object(each, option, name) if each.lstrip()[:1] in ("{", "[") else each
+        for each in texts
+    ]
+    return found[0] if len(found) == 1 else {"and": found}
 
 
 def read_object(text: str, option: Option, name: str) -> dict[str, Any]:
@@ -149,7 +159,7 @@ def _add(group: "argparse._ActionsContainer", declared: Declared) -> None:
     group.add_argument(
         flag, dest=name, default=argparse.SUPPRESS, help=about, type=_reader(declared),
         metavar=option.metavar or METAVARS[option.kind],
-        action="append" if option.many == "again" or option.kind is list else "store",
+        action="append" if option.many in ("again", "all") or option.kind is list else "store",
         nargs="+" if option.many == "+" else None,
     )  # fmt: skip
 

@@ -8,7 +8,9 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from ranklet.runtime.ground.errors import suggest
+from ranklet.runtime.metadata.where import is_condition
 
+WHERE = "--where"  # which several conditions may follow
 MAY_BE_BLANK = ("--query-prompt", "--document-prompt")  # which then replace the folder's by none
 
 
@@ -34,7 +36,7 @@ class OptionParser(argparse.ArgumentParser):
 
         A blank value is a variable that a script forgot to set, as in ``--baseline "$RUN"``.
         """
-        words = list(sys.argv[1:] if args is None else args)
+        words = self._repeat_where(sys.argv[1:] if args is None else args)
         given = [*pairwise(words), *(each.split("=", 1) for each in words)]
         for flag, *value in given:
             known = self._option_string_actions.get(flag)
@@ -45,6 +47,15 @@ class OptionParser(argparse.ArgumentParser):
         if unknown:
             self._refuse(unknown)
         return parsed, []
+
+    def _repeat_where(self, given: Sequence[str]) -> list[str]:
+        """Return words in which each condition has a flag, so that no query is taken for one."""
+        words = list[str]()
+        for word in given:
+            follows = words[-2:-1] == [WHERE] and WHERE in self._option_string_actions
+            goes_on = follows and (word.startswith("{") or is_condition(word))
+            words += [WHERE, word] if goes_on else [word]
+        return words
 
     def _refuse(self, unknown: Sequence[str]) -> NoReturn:
         given = [each.partition("=")[0] for each in unknown if each.startswith("-")]

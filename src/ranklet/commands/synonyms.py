@@ -10,6 +10,9 @@ EXAMPLE = """a file:
   car, auto, automobile
   ny => new york, big apple
   notebook, laptop, computer * .5
+  # for a query: documents that come first, or that are left out
+  pin: new notebook, laptop => A-1, A-2
+  hide: notebook => B-7
 """
 
 
@@ -31,5 +34,4 @@ def run(options: argparse.Namespace) -> None:
         text = read_synonyms(bundle.files)
         show(text.rstrip() or f"no synonyms; {str(locate_synonyms(bundle.path))!r} would have them")
         return
-    found = write_synonyms(bundle, options.file)
-    say(f"{found:,} entries have synonyms → {locate_synonyms(bundle.path)}")
+    say(f"{write_synonyms(bundle, options.file)} → {locate_synonyms(bundle.path)}")

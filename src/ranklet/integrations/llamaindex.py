@@ -51,6 +51,7 @@ with hint_packages():
 OPERATORS = {
     **{name: name for name in ("==", "!=", ">", "<", ">=", "<=", "in")},
     "nin": "not in", "any": "has any", "all": "has all", "contains": "has", "is_empty": "missing",
+    "text_match": "contains",
 }  # fmt: skip
 # A node's metadata becomes part of the text that language models and encoders read. These would
 # only cost them room.

@@ -4,7 +4,7 @@ import json
 import re
 from base64 import b64decode
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -286,6 +286,9 @@ def test_hits_are_filtered_grouped_and_shown_with_metadata(described: Described)
     assert [hit["id"] for hit in answer["hits"]] == [hit.id for hit in wanted]
     assert answer["hits"][0]["metadata"] == wanted[0].to_dict()["metadata"]
     assert type(answer["hits"][0]["metadata"]["due"]) is str
+    for typed in ("due>=2024-02-28", ["due>=2024-02-28"]):
+        same = rank(described.bundle, {**request, "where": typed, "k": 100}, LIMITS).body
+        assert cast(dict[str, Any], same)["hits"] == answer["hits"]
     page = rank(described.bundle, {**request, "k": 2, "offset": 3}, LIMITS).body
     assert isinstance(page, dict)
     assert page["hits"] == answer["hits"][3:5]

@@ -353,3 +353,18 @@ def test_the_page_shows_only_what_a_key_opens(start: "Start", tmp_path: Path) ->
         assert welcome.status == 200
         assert "documents" not in welcome.body.decode().split("<main>")[0]
         assert 'id="key" class="key" >' in welcome.body.decode()
+
+
+def test_the_least_and_the_most_are_counted_beside_the_values(
+    described: "Described", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, rank = list[Any](), Bundle.rank
+    monkeypatch.setattr(Bundle, "rank", lambda *a, **o: asked.append(o) or rank(*a, **o))
+    spans = [
+        re.search(
+            r"<legend>year</legend><p class=\"span\">([^<]*)", shown(described.bundle, **form)
+        )
+        for form in ({"q": "bread"}, {"q": "bread", "from.year": "2022"})
+    ]
+    assert [each and each[1] for each in spans] == ["2018 – 2023"] * 2
+    assert len(asked) == 1 + 2

@@ -141,6 +141,7 @@ def test_a_page_names_nothing_from_the_root_of_its_site(server: "Server", path: 
         ("GET", "/complete?q=a&k=x", None, {}, 400, "'k' must be a whole number, as JSON"),
         ("GET", "/complete?q=a&q=b", None, {}, 400, "twice"),
         ("GET", "/complete?q=a&where=3", None, {}, 422, "'where' must be an object"),
+        ("GET", "/complete?q=a&where=yaer<3", None, {}, 422, "unknown field 'yaer'"),
         ("GET", "/complete?prefix=a", None, {}, 422, "unknown field 'prefix'"),
         ("POST", "/complete?q=a", b"{}", None, 422, "not in its URL"),
     ],

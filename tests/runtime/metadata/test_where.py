@@ -15,6 +15,7 @@ from ranklet.runtime.metadata.where import (
     Either,
     Not,
     Test,
+    is_condition,
     list_fields,
     read_where,
 )
@@ -28,6 +29,40 @@ TYPES = {
     "day": "date", "name": "string", "ok": "flag", "seen": "datetime", "tags": "list",
     "year": "number",
 }  # fmt: skip
+
+
+TYPED = {
+    "year >= 2020": {"year": {">=": 2020}},
+    "Year=2020": {"year": 2020},
+    "year=2020,2021": {"year": [2020, 2021]},
+    "year!=2020, 2021.5": {"year": {"not in": [2020, 2021.5]}},
+    "year in 3,4": {"year": [3, 4]},
+    "price in EUR<1": {"price in EUR": {"<": 1}},
+    "price<1": {"price": {"<": 1}},
+    "name=1": {"name": "1"},
+    "name==": {"name": ""},
+    'name="a, b",c': {"name": ["a, b", "c"]},
+    "name contains a, b": {"name": {"contains": "a, b"}},
+    "name starts with a": {"name": {"starts with": "a"}},
+    "ok=Ja": {"ok": True},
+    "ok!=false": {"ok": {"!=": False}},
+    "year missing": {"year": {"missing": True}},
+    "year missing no": {"year": {"missing": False}},
+    "tags=x,y": {"tags": {"has any": ["x", "y"]}},
+    "tags has x": {"tags": {"has": "x"}},
+    "tags has all x,y": {"tags": {"has all": ["x", "y"]}},
+    "day>2024-05-31": {"day": {">": "2024-05-31"}},
+}
+
+
+@pytest.mark.parametrize("typed", TYPED)
+def test_a_condition_may_be_typed(typed: str) -> None:
+    types = {**TYPES, "price": "number", "price in EUR": "number"}
+    condition = read_where(TYPED[typed], types)
+    assert read_where(typed, types) == condition
+    assert read_where([typed, "ok=0"], types) == Both((condition, Test("ok", "==", (False,))))
+    assert read_where({"not": typed}, types) == Not(condition)
+    assert is_condition(typed)
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -74,6 +109,7 @@ def nested(depth: int) -> dict[str, Any]:
             {"seen": {">=": "2024-05-31T12:00+02:00"}},
             Test("seen", ">=", (datetime(2024, 5, 31, 10, tzinfo=UTC),)),
         ),
+        ({"name": {"starts with": "W"}}, Test("name", "starts with", ("W",))),
         ({"day": datetime(2024, 1, 1)}, Test("day", "==", (datetime(2024, 1, 1, tzinfo=UTC),))),  # noqa: DTZ001, RUF100
     ],
 )
@@ -111,7 +147,15 @@ def test_a_filter_becomes_conditions(where: dict[str, Any], condition: object) -
         ({"ok": {"missing": 1}}, "'missing' takes true or false, not the number 1"),
         ({"and": {"ok": True}}, "'and' takes a list of filters, not an object"),
         ({"or": "ok"}, "'or' takes a list of filters"),
-        ({"or": ["ok"]}, "where must be an object"),
+        ({"or": ["ok"]}, "'ok' is no condition; give a field, an operator and a value, such as"),
+        ("yaer=1", r"unknown field 'yaer' \(did you mean 'year'"),
+        ("year=x", "'year' holds numbers.*the string 'x'; give a number such as"),
+        ("year<4,5", "'year' holds numbers.*the string '4,5'"),
+        ("year=4,5", "'4,5' may be one number or two; write '4.5', or 'in' before two"),
+        ("ok=perhaps", "'ok' holds flags.*the string 'perhaps'; give true or false"),
+        ("day=31.5.2024", "give a date such as"),
+        ({"year": {"contains": "2"}}, "'year' holds numbers.*by 'contains'"),
+        ({"name": {"starts with": 2}}, "the number 2; give a string"),
         ({"not": [{"ok": True}]}, "where must be an object.*not a list"),
         (nested(40), "nested more than 32 deep"),
         ({"or": [{"ok": True}] * (MAX_CONDITIONS + 1)}, "more than 1,000 conditions"),

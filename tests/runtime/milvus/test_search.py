@@ -405,13 +405,13 @@ def test_synonyms_are_refused(books: Path, place: str) -> None:
         with load(books, collection=f"{place}#books") as found:
             with pytest.raises(InputError, match=r"not in Milvus; pass synonyms=False"):
                 found.rank("bread")
-            assert len(found.rank("bread", k=1, synonyms=False)) == 1
+            assert len(found.rank("bread", k=1, synonyms=False, rules=False)) == 1
             with pytest.raises(InputError, match="completions are read"):
                 found.complete("bre")
             with pytest.raises(InputError, match="beside each other"):
                 found.context("bread")
             with pytest.raises(InputError, match="beside each other"):
-                found.rank("bread", context="section", synonyms=False)
+                found.rank("bread", context="section", synonyms=False, rules=False)
     finally:
         beside.unlink()
 

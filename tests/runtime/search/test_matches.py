@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date, datetime
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -52,8 +53,10 @@ def facets_of(random: Random) -> dict[str, Row | None]:
     wanted: dict[str, Row | None] = {}
     for name in random.sample(FIELDS, random.randint(0, 4)):
         options: Row = {"missing": random.random() < 0.5}
-        if name in ENDS and random.random() < 0.5:
-            options["ranges"] = [random.choices(ENDS[name], k=2) for _ in range(2)]
+        if name in ENDS and random.random() < 0.6:
+            pairs = [random.choices(ENDS[name], k=2) for _ in range(2)]
+            borders = [*ENDS[name], None]
+            options |= random.choice([{"ranges": pairs}, {"ranges": borders}, {"range": True}])
         else:
             options["top"] = random.randint(1, 6)
         wanted[name] = random.choice([None, options, options])
@@ -77,8 +80,12 @@ def counts_of(found: list[Row], facets: dict[str, Row | None]) -> dict[str, list
         pairs = sorted(amounts.items(), key=lambda item: (-item[1], item[0]))
         pairs = pairs[: given.get("top", 10)]
         if "ranges" in given:
-            spans = [(begin, end) for begin, end in given["ranges"]]
+            borders = not isinstance(given["ranges"][0], list)
+            spans = [*map(tuple, pairwise(given["ranges"]) if borders else given["ranges"])]
             pairs = [(each, sum(within(row, name, *each) for row in found)) for each in spans]
+        if given.get("range"):
+            ends = sorted(amounts.items())
+            pairs = [*ends[:1], *ends[1:][-1:]]
         missing = [(None, absent)] if absent and given.get("missing") else []
         counted[name] = [*pairs, *missing]
     return counted
@@ -269,13 +276,20 @@ def test_matches_that_there_was_no_time_to_read_are_said(
         ({"facets": [5]}, "facets: a field is named by a string, not 5"),
         (
             {"facets": {YEAR: {"tpo": 5}}},
-            "facets: 'year' takes an object with top, ranges, missing",
+            "facets: 'year' takes an object with top, ranges, range, missing",
         ),
         ({"facets": {YEAR: {"top": 0}}}, "'year': top must be a whole number, 1 or more, not 0"),
         ({"facets": {YEAR: {"missing": 1}}}, "missing is true or false, not 1"),
-        ({"facets": {YEAR: {"ranges": []}}}, "ranges is a list of pairs"),
-        ({"facets": {YEAR: {"ranges": [[1, 2, 3]]}}}, "ranges is a list of pairs"),
-        ({"facets": {YEAR: {"ranges": [[1, 2]], "top": 3}}}, "leave top out"),
+        ({"facets": {YEAR: {"range": 1}}}, "range is true or false, not 1"),
+        (
+            {"facets": {YEAR: {"range": True, "ranges": [1, 2]}}},
+            "only one of top, ranges and range",
+        ),
+        ({"facets": {CATEGORY: {"range": True}}}, "ranges are of numbers and dates"),
+        ({"facets": {YEAR: {"ranges": []}}}, "ranges is a list of borders"),
+        ({"facets": {YEAR: {"ranges": [1]}}}, "ranges is a list of borders"),
+        ({"facets": {YEAR: {"ranges": [[1, 2, 3]]}}}, "ranges is a list of borders"),
+        ({"facets": {YEAR: {"ranges": [[1, 2]], "top": 3}}}, "only one of top"),
         ({"facets": {YEAR: {"ranges": [["a", 2]]}}}, "facets: 'year' holds numbers, so it cannot"),
         ({"facets": {CATEGORY: {"ranges": [["a", "b"]]}}}, "ranges are of numbers and dates"),
         ({"sort": "year"}, "sort must be a list, not str; give one such as"),

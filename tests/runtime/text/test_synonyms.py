@@ -59,6 +59,11 @@ def test_words_that_have_synonyms(
         ("car => auto => new", "two arrows"),
         ("car => ", "'' is no synonym"),
         ("car, , auto", "'' is no synonym"),
+        ("pin: car", "'pin: car' is no rule; write pin: big pot => A-1, A-2"),
+        ("hide: car => A-1, ", "is no rule; write hide: big"),
+        ("pin: car * .5 => A-1", "is no rule"),
+        ("pin: the => A-1", "only stop words"),
+        ("pin: car => A-1\nhide: Cars => A-1", "'A-1' is pinned and hidden for 'Cars'"),
         ("car, auto * 2", "weight above 0 and at most 1"),
         ("car, auto * 0", "weight above 0 and at most 1"),
         ("car * .5 => auto", "belongs right of =>"),
@@ -67,6 +72,6 @@ def test_words_that_have_synonyms(
     ],
 )
 def test_a_line_that_cannot_be_read(line: str, message: str, vocabulary: Vocabulary) -> None:
-    with pytest.raises(InputError, match="synonyms, line 2: ") as raised:
+    with pytest.raises(InputError, match=r"synonyms, line [23]: ") as raised:
         Synonyms(f"\n{line}", vocabulary)
     assert message in str(raised.value)
