@@ -123,7 +123,7 @@ class Steps:
             while not ended.wait(1.0):
                 if self._running:
                     label = self._running[-1][2]
-                    self._show(label, self._count if label == self._shown[0] else "", SILENT)
+                    self._show(label, self._count if label == self._shown[0] else "", ended=False)
 
         thread = Thread(target=show, daemon=True)
         thread.start()
@@ -151,9 +151,9 @@ class Steps:
         done = self._finished + sum(work * done() for work, done, _ in self._running)
         return max(self._shown[1], done / total if total else 0.0)
 
-    def _show(self, label: str, count: str = "", after: float = LINE_EVERY) -> None:
-        """Show a step if it is time to, on a terminal or as a line `after` some seconds."""
-        waited = self._clock() - self._shown_at
+    def _show(self, label: str, count: str = "", *, ended: bool = True) -> None:
+        """Show a step if it is time to; a line waits longer if no item of the step has ended."""
+        waited, after = self._clock() - self._shown_at, LINE_EVERY if ended else SILENT
         if self._bar is not None:
             if label == self._shown[0] and waited < DRAWN_EVERY:
                 return
