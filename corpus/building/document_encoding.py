@@ -21,7 +21,7 @@ from ranklet.corpus.progress import progress
 from ranklet.runtime.bundles.files import CUT
 from ranklet.runtime.ground.errors import BundleError
 
-BLOCK = 1024  # documents; an interruption costs at most as many
+BLOCK = 256  # documents; an interruption costs at most as many
 ENCODING = "encoding documents"  # the step's name in a progress bar
 
 _log = logging.getLogger(__name__)

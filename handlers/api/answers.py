@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.handlers.api.errors import RequestError
-from ranklet.handlers.api.examples import example_queries
+from ranklet.handlers.api.examples import SAMPLES, example_queries
 from ranklet.handlers.api.field import Route
 from ranklet.handlers.api.limits import Limits, Room
 from ranklet.handlers.api.reading import Request, typed
@@ -37,7 +37,6 @@ _SPAN_BYTES = len('{"begin":0,"end":1,"value":0}')
 FEWER = "send fewer texts"  # to get a smaller answer
 DEFAULT_MODEL = "ranklet"  # the name of the first ranker that encodes
 DIGITS = 9  # after the point, of the numbers of a vector
-SAMPLES = 60  # texts that `info` looks through for example queries
 
 
 class Answer(NamedTuple):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 EXAMPLES = 6
+SAMPLES = 60  # texts that are looked through for them
 LONGEST = 50  # characters of an example
 _QUESTION = ("?", "？", "؟")
 

@@ -1,5 +1,6 @@
 """Read the documents of a bundle (ids, titles, texts and tokens) from disk on demand."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 _NEAR = 500  # ids that are compared with an unknown one, to either side of its place
 _SHOWN = 80  # characters of an id in a message
+# A clause of up to 60 characters, or else as many whole words, or else one word's beginning.
+_CLAUSE = re.compile(
+    r"\s*(\S.{1,58}?(?=[.,;:!?()]\s|\s[-–—(]|[。、！？]|\s*\n|\s*$)|.{1,60}(?=\s)|.{1,60})"
+)
 
 
 class Documents:
@@ -201,7 +206,7 @@ class Documents:
         return [ranked_text(self.titles[n], self.texts[n], self.titled) for n in wanted]
 
     def samples(self, count: int, among: Sequence[int] | None = None) -> list[str]:
-        """Return the titles of evenly spaced documents, or the beginnings of untitled texts.
+        """Return the titles of evenly spaced documents, or the first clauses of untitled texts.
 
         Args:
             count: the most titles to return.
@@ -214,7 +219,7 @@ class Documents:
             spaced = list(dict.fromkeys(self.first[np.array(spaced, np.int64)].tolist()))
         chosen = spaced[:count]
         fetch_rows(chosen, ragged=self.stored()[1:])
-        return [self.titles[number] or self.texts[number][:60] for number in chosen]
+        return [self.titles[number] or _clause(self.texts[number]) for number in chosen]
 
     def tokens(self, field: str, numbers: NDArray[np.integer]) -> Gathered:
         """Return the tokens of some documents in a field, or their classes."""
@@ -272,3 +277,13 @@ class Documents:
                 "needs; index the collection again"
             )
         return self._forwards[stored_field]
+
+
+def _clause(text: str) -> str:
+    """Return the first words of a text, up to a mark if there is one soon.
+
+    >>> _clause("Key Points - There are different types of treatment for patients with cancer.")
+    'Key Points'
+    """
+    found = _CLAUSE.match(text)
+    return found[1] if found else ""

@@ -75,10 +75,20 @@ def damaged(fault: str) -> BundleError:
 
 # What other systems call an option.
 SYNONYMS = {
-    **dict.fromkeys(("limit", "top_k", "topk", "n", "size", "max_results", "num_results"), "k"),
-    **dict.fromkeys(("filter", "filters"), "where"),
-    **dict.fromkeys(("skip", "from"), "offset"), "order_by": "sort", "aggs": "facets",
-}  # fmt: skip
+    name: own
+    for own, names in {
+        "k": "limit top_k topk top n size count rows hits max_results num_results num_hits",
+        "where": "filter filters query_filter fq",
+        "offset": "skip from start",
+        "sort": "order order_by sort_by",
+        "facets": "aggs aggregations",
+        "group_by": "collapse distinct",
+        "min_relevance": "threshold min_score score_threshold",
+        "query": "q question search_query",
+        "documents": "docs passages texts",
+    }.items()
+    for name in names.split()
+}
 
 
 def suggest(

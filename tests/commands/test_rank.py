@@ -23,6 +23,7 @@ def test_rank_prints_hits_for_people(built: "Built", capsys: Capture) -> None:
     assert "Baking bread" in text
     assert "knead" in text
     assert "ms)" in text
+    assert "ms)" not in succeeds(capsys, "rank", built.fused, "knead dough")
     assert "more rows (--json, or explain --html FILE, shows all)" in text
     assert len(text.splitlines()) <= 2 * (2 + ROWS + 1) + 1
     nothing = succeeds(capsys, "rank", built.fused, "gnorp")

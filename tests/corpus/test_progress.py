@@ -55,6 +55,27 @@ def test_without_a_terminal_a_line_is_written_every_five_seconds(
     ]
 
 
+def test_where_nothing_moves_a_line_is_written_each_minute(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clock = Clock()
+    run(Steps([("reading", 1), ("encoding", 999)], clock), clock, "reading", 40, 5)
+    lines = [f"reading: 0% after {spent}" for spent in ("0:05", "1:05", "2:05", "3:05")]
+    assert capsys.readouterr().err.splitlines() == lines
+
+
+def test_a_slow_import_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LINE_EVERY", 0)
+    imported = []
+    monkeypatch.setattr(module, "import_module", imported.append)
+    for name in ("sys", "no_such_module"):
+        module.import_slowly(name, f"importing {name}")
+    assert imported == ["no_such_module"]
+    assert capsys.readouterr().err.startswith("importing no_such_module: 0% after 0:00")
+
+
 def test_short_work_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     run(Steps([("reading", 1)], clock), clock, "reading", 4, 1)
@@ -113,6 +134,7 @@ def test_no_label_controls_a_terminal(
     errors, output = kind(), io.StringIO()
     monkeypatch.setattr(sys, "stderr", errors)
     monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setattr(module, "STILL", 0)
     monkeypatch.setattr(module, "LINE_EVERY", 0)
     for _ in progress(range(2), "file\x1b[31m"):
         say("said\x1b[31m")

@@ -37,7 +37,7 @@ def test_the_whole_way(built: "Built", tmp_path: Path, capsys: Capture) -> None:
     text = succeeds(capsys, "export", bm25, f"p={pieces}", f"m1={model1}", "-o", exported)
     assert text == f"bm25, p, m1 → {exported}\n"
     text = succeeds(capsys, "index", exported, collection, "-o", indexed)
-    assert text.startswith(f"42 documents → {indexed}\nsha256: ")
+    assert text.startswith(f"42 documents → {indexed}\n")
     assert "bread" in succeeds(capsys, "rank", indexed, "how long to knead dough", "-k", 1)
     assert succeeds(capsys, "verify", indexed).endswith(f"{indexed} is valid\n")
     assert "ranker   m1: model1" in succeeds(capsys, "inspect", indexed)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from ranklet.corpus.faults import one_line
+from ranklet.corpus.progress import IMPORTING, import_slowly
 from ranklet.runtime.ground.errors import InputError, ModelFolderError, RankletError
 from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import RANKLET, Checkpoint, read_checkpoint
@@ -189,6 +190,8 @@ def read_model(
     for name in options:
         if name not in form.choices:
             raise InputError(f"{folder.name} is a {form.about}, which has no {name} to choose")
+    if form.network:
+        import_slowly("torch", IMPORTING)
     importing = form.importer()
     with one_line(f"{str(folder.path)!r} cannot be loaded"):
         checkpoint: Checkpoint = importing.import_model(folder, **options)

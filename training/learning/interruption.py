@@ -1,4 +1,4 @@
-"""Delay Ctrl-C until the current step ends, so that the saved state can be resumed."""
+"""Delay Ctrl-C while weights change or are saved, so that the saved state can be resumed."""
 
 import signal
 import threading
@@ -15,22 +15,29 @@ class Interruption:
     """
 
     def __init__(self) -> None:
-        self.requested = False
+        self.requested, self._delayed = False, True
 
-    def check(self) -> None:
-        """Raise KeyboardInterrupt if it was pressed."""
-        if self.requested:
-            raise KeyboardInterrupt
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Let Ctrl-C raise KeyboardInterrupt at once during a ``with``, also one from before."""
+        self._delayed = False
+        try:
+            if self.requested:
+                raise KeyboardInterrupt
+            yield
+        finally:
+            self._delayed = True
 
     def __call__(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         """Record the signal; this is a handler for `signal.signal`."""
-        self.check()
-        self.requested = True
+        again, self.requested = self.requested, True
+        if again or not self._delayed:
+            raise KeyboardInterrupt
 
 
 @contextmanager
 def delay_interrupts() -> Iterator[Interruption]:
-    """Delay Ctrl-C during a ``with``, in which the caller checks `Interruption.requested`.
+    """Delay Ctrl-C during a ``with``, in which the caller says where it may come at once.
 
     Nothing changes outside the main thread or if SIGINT has another handler than Python's.
     """

@@ -7,7 +7,8 @@ A GPU may round differently, and with `max_minutes` the result depends on the cl
 import json
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ranklet.corpus.evaluation.significance import interval
-from ranklet.corpus.progress import Steps, one_bar, watched
+from ranklet.corpus.progress import Steps, one_bar
 from ranklet.training.errors import TrainingError
 from ranklet.training.kept_state import STATE
 from ranklet.training.learning.device import autocast, choose_device, seeded
@@ -116,7 +117,7 @@ def fit(
         label: label of the progress bar.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C was pressed; the current step was finished and the state saved.
+        KeyboardInterrupt: Ctrl-C was pressed; the state after the last whole step was saved.
         TrainingError: the loss is not finite, there is no batch, or the saved state cannot be
             resumed or is in the way.
         InputError: there is no such device.
@@ -182,7 +183,8 @@ class _Run(Generic[B]):
                 self._measure()
             self._model.train()
             while not progress.stopped:
-                steps = self._steps(progress.epoch)
+                with self._interruptible():
+                    steps = self._steps(progress.epoch)
                 for step in steps[progress.at :]:
                     self._step(step)
                     progress.stopped = self._reason()
@@ -192,9 +194,6 @@ class _Run(Generic[B]):
                     if progress.stopped:
                         break
                     self._save_when_due()
-                    if interruption.requested:
-                        self._save()
-                    interruption.check()
                 else:
                     progress.epoch += 1
                     progress.at = 0
@@ -258,7 +257,19 @@ class _Run(Generic[B]):
         now = options.learning_rate * rate(options.warmup, middle)
         set_rate(self._optimiser, options, now)
         self._optimiser.zero_grad()
-        total = 0.0
+        with self._interruptible():
+            total = self._add_gradients(batches, now)
+        if options.clip is not None:
+            nn.utils.clip_grad_norm_(self._model.parameters(), options.clip)
+        self._optimiser.step()
+        progress.steps += 1
+        progress.at += 1
+        progress.seconds = self._watch.seconds
+        progress.curve.add(total, now)
+
+    def _add_gradients(self, batches: Sequence[B], now: float) -> float:
+        """Return the mean loss of a step's batches, whose gradients are added to the model's."""
+        total, progress = 0.0, self.progress
         for batch in batches:
             with autocast(self._device, self._options.mixed_precision):
                 loss = self._loss(batch)
@@ -270,13 +281,24 @@ class _Run(Generic[B]):
                     "clip the gradient"
                 )
             (loss / len(batches)).backward()  # type: ignore[no-untyped-call]
-        if options.clip is not None:
-            nn.utils.clip_grad_norm_(self._model.parameters(), options.clip)
-        self._optimiser.step()
-        progress.steps += 1
-        progress.at += 1
-        progress.seconds = self._watch.seconds
-        progress.curve.add(total, now)
+        return total
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Let Ctrl-C end at once what is inside, and save the state of before it.
+
+        It changes no weights, but random states and buffers, such as the means of BatchNorm.
+        """
+        random, buffers = random_states(), [each.clone() for each in self._model.buffers()]
+        try:
+            with self._interruption.at_once():
+                yield
+        except KeyboardInterrupt:
+            restore_random_states(random)
+            for buffer, before in zip(self._model.buffers(), buffers, strict=True):
+                buffer.copy_(before)
+            self._save()
+            raise
 
     def _is_pending(self) -> bool:
         """Return whether an evaluation comes next, which an interruption may have cut off."""
@@ -313,17 +335,13 @@ class _Run(Generic[B]):
         if self._evaluate is None:
             return
         self._model.eval()
-        try:
-            with (
-                watched(self._interruption.check),
-                self._watch.paused(),
-                torch.inference_mode(),
-                autocast(self._device, self._options.mixed_precision),
-            ):
-                values = np.atleast_1d(np.asarray(self._evaluate(), np.float64)).tolist()
-        except KeyboardInterrupt:
-            self._save()
-            raise
+        with (
+            self._interruptible(),
+            self._watch.paused(),
+            torch.inference_mode(),
+            autocast(self._device, self._options.mixed_precision),
+        ):
+            values = np.atleast_1d(np.asarray(self._evaluate(), np.float64)).tolist()
         value = float(np.mean(values))
         self._model.train()
         progress.first_values = progress.first_values or values

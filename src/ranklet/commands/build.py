@@ -113,6 +113,7 @@ def run(options: argparse.Namespace) -> None:
     from ranklet.corpus.sources.source import Source
     from ranklet.corpus.updating.update import VOCABULARY
     from ranklet.export.options import ExportOptions
+    from ranklet.handlers.api.examples import SAMPLES, example_queries
     from ranklet.runtime.bundles.manifest import in_words
     from ranklet.training.imported.hub import model_folder
     from ranklet.workflows.build import build
@@ -142,7 +143,12 @@ def run(options: argparse.Namespace) -> None:
     if bundle.metadata:
         say(f"metadata: {in_words(bundle.metadata)}")
     if options.synonyms:
+<<<<<<< HEAD
         say(write_synonyms(bundle, options.synonyms))
     say(f"sha256: {bundle.manifest.sha256}")
     query = " ".join(bundle.sample_texts(1)[0].split())
+=======
+        say(f"{write_synonyms(bundle, options.synonyms):,} entries have synonyms")
+    query = example_queries(bundle.sample_texts(SAMPLES))[0]
+>>>>>>> daily
     say(f"try: {suggest_command('rank', options.output, query)}")

@@ -81,4 +81,3 @@ def run(options: argparse.Namespace) -> None:
     say(f"{bundle.size} → {options.output}")
     if bundle.metadata:
         say(f"metadata: {in_words(bundle.metadata)}")
-    say(f"sha256: {bundle.manifest.sha256}")

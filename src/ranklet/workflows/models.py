@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ranklet.corpus.progress import expect, progress
+from ranklet.corpus.progress import IMPORTING, expect, progress
 from ranklet.export.bundles import EXPORTING, export_bundle, own_settings
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import plan
@@ -126,8 +126,8 @@ def export_models(models: Mapping[str, Model], scratch: Path) -> dict[str, Check
 
 def steps(models: int, variants: Sequence[str]) -> list[tuple[str, float]]:
     """Return the steps of reading and exporting models with their seconds, for a progress bar."""
-    each = [(READING, 5.0), (COMPARING, COMPARING_SECONDS), *plan(variants), (EXPORTING, 1.0)]
-    return each * models
+    each = [(READING, 1.0), (COMPARING, COMPARING_SECONDS), *plan(variants), (EXPORTING, 1.0)]
+    return [(IMPORTING, 5.0)] * (models > 0) + each * models
 
 
 def _load_own(folder: str | Path) -> Checkpoint:

@@ -8,6 +8,7 @@ import pytest
 from tests.commands.running import PRINTED, demo_folder
 
 from ranklet import runtime
+from ranklet.commands import demo as module
 from ranklet.commands import main
 from ranklet.commands.demo import python_docs
 from ranklet.commands.demo.questions import QUESTIONS
@@ -81,6 +82,20 @@ def test_the_neural_demo_goes_the_whole_way(
     assert hit.id == "textwrap.dedent"
     assert hit.explanation is not None
     assert hit.explanation.value == pytest.approx(hit.score, abs=1e-5)
+
+
+@pytest.mark.slow
+def test_the_demo_learns_if_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = [doc for doc in python_docs.collect() if crc32(doc.module.encode()) % 6 == 0]
+    monkeypatch.setattr(python_docs, "collect", lambda: some)
+    monkeypatch.setattr(module, "MINUTES", 0.3)
+    assert main(["demo", "--lexical", "--learn", "-o", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    asked = 2 if (tmp_path / "learned.ranklet").exists() else 1
+    assert printed.count("questions of a newcomer") == asked
+    assert printed.index("Learn from judged queries") > printed.index("questions of a newcomer")
 
 
 def test_a_missing_minilm_is_reported_before_anything_is_built(

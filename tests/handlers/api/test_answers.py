@@ -221,7 +221,7 @@ def test_only_the_best_come_back_where_few_are_wanted(bundle: Bundle, name: str)
         ("/rerank", {"query": "a", "documents": ["b"], "texts": ["b"]}, 422, "not both"),
         ("/rerank", {"query": "a", "documents": ["b"], "top_n": 0}, 422, "'top_n' must be from 1"),
         ("/rerank", {"query": "a", "texts": ["b"], "truncation_direction": "Left"}, 422, "'Left'"),
-        ("/rank", {"query": "a", "top_k": 3}, 422, "unknown field 'top_k'"),
+        ("/rank", {"query": "a", "top_k": 3}, 422, "unknown field 'top_k' (did you mean 'k'?)"),
         ("/rank", {"query": "a", "filter": {"year": 2020}}, 422, "is called 'where'"),
         ("/explain", {"query": "a", "id": "b", "k": 3}, 422, "unknown field 'k'"),
         ("/rerank", {"query": "a", "documents": ["b"], "k": 3}, 422, "unknown field 'k'"),

@@ -45,8 +45,8 @@ def as_text(ranking: "Ranking", offset: int = 0, *, wanted: bool = True) -> str:
             tree = hit.explanation.text(ROWS, " (--json, or explain --html FILE, shows all)")
             lines += [f"      {line}" for line in tree.splitlines()]
     lines += counted(ranking)
-    total = sum(timing.ms for timing in ranking.timings)
-    lines.append(f"({total:.1f} ms)")
+    if any(hit.explanation for hit in ranking):  # who asks why may ask how fast, too
+        lines.append(f"({sum(timing.ms for timing in ranking.timings):.1f} ms)")
     for ranker, count in ranking.truncated.items():
         lines.append(f"truncated because longer than {ranker} reads: {count}")
     if ranking.left_out:
