@@ -54,11 +54,11 @@ class Size(NamedTuple):
         learned: queries that it learns from.
     """
 
-    documents: int = 120
-    queries: int = 40
+    documents: int = 80
+    queries: int = 20
     slow: int = 2
     steps: int = 4
-    learned: int = 80
+    learned: int = 50
 
 
 class Paper(NamedTuple):
@@ -130,9 +130,9 @@ one thread.
 one number per word count, too. TK and vanilla BERT read what the bundle stores anyway. The table \
 of neural Model 1 has {bytes_of["table file"] / 1e6:.1f} MB in all.
 - BERT base, 12 layers of 768, has random weights and 8 bits, and reads {TOKENS} tokens of a \
-document or a pair. {size.documents} documents of {COLLECTION} are candidates, so for 1,000 each \
-is one several times. The rankers over words learned {size.steps} steps (neural Model 1 ten \
-times that, so its table is denser than one that has learned).
+document or a pair, as TK does. {size.documents} documents of {COLLECTION} are candidates, so for \
+1,000 each is one several times. The rankers over words learned {size.steps} steps (neural Model 1 \
+twice that, so its table is denser than one that has learned).
 """
 
 
@@ -191,15 +191,18 @@ def _some(whole: Collection, folder: Path, size: Size) -> Collection:
 
 def _over_words(collection: Collection, size: Size) -> dict[str, Checkpoint]:
     """Return what learns over words, for some steps."""
+    from ranklet.runtime.rankers.tk import TKSettings
     from ranklet.training.train import load_options, train
 
     queries, dev = read_split(collection, "train"), read_split(collection, "dev", limit=10)
     found = {}
-    for name, kind, steps in (
-        ("table", "neural_model1", 10 * size.steps), ("ndrm3", "conformer_kernel", size.steps),
-        ("tk", "tk", size.steps),
-    ):  # fmt: skip
-        options: Any = load_options(kind)(steps=steps, evaluations=1, device="cpu")
+    for name, kind, own in (
+        ("table", "neural_model1", {"steps": 2 * size.steps}),
+        ("ndrm3", "conformer_kernel", {}),
+        ("tk", "tk", {"settings": TKSettings(max_document_terms=TOKENS)}),
+    ):
+        common = {"steps": size.steps, "evaluations": 1, "device": "cpu"}
+        options: Any = load_options(kind)(**{**common, **own})
         found[name] = train(kind, collection, queries, dev, options)
     return found
 
