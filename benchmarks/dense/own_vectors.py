@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.dense.query_table import MEASURE, Values, compared, list_values, quality, verdicts
+from benchmarks.dense.query_table import Values, compared, list_values, quality, verdicts
 from benchmarks.fusion.collections import MINILM, Compared, bundle_of, documents_of, model_of
 from benchmarks.harness.place import MissingDataError, Place
 from ranklet import runtime

@@ -7,8 +7,8 @@ tune and no seed:
 
     min over E  |X E − s ∘ T|² + λ |E − E₀|²
 
-X counts the tokens of each text, or has 1 plus the logarithm of each count, T has the network's vectors, and s is the length of each row of
-X E along its vector, because only directions count.
+X counts the tokens of each text, or has 1 plus the logarithm of each count. T has the network's
+vectors, and s is the length of each row of X E along its vector, because only directions count.
 """
 
 from collections.abc import Callable, Sequence

@@ -187,9 +187,10 @@ def _describe_vectors(texts: "_Given", given: GivenVectors, options: BuildOption
             "%s: the table of queries hardly follows the vectors, so words alone may rank as well; "
             "give more documents or --pairs, or an endpoint for queries", VECTORS,
         )  # fmt: skip
+    settings = replace(settings, encoder=GIVEN_TABLE, max_query_tokens=QUERY_TOKENS)
     return Checkpoint(
-        "dense", replace(settings, encoder=GIVEN_TABLE, max_query_tokens=QUERY_TOKENS), stored_arrays(made.rows),
-        tokenizer=made.tokenizer, training={**facts, REPORT: str(made)},
+        "dense", settings, stored_arrays(made.rows), tokenizer=made.tokenizer,
+        training={**facts, REPORT: str(made)},
     )  # fmt: skip
 
 
