@@ -183,7 +183,7 @@ class Source:
     def _passages(self) -> Iterator[Document]:
         found = chain.from_iterable(located(each, self.splitting) for each in self._documents())
         yield from (
-            found if self.vectors is None else self.vectors.encoded(found, titles=self.titles)
+            found if self.vectors is None else self.vectors.encode_each(found, titles=self.titles)
         )
 
     def whole(self) -> Measured[Document]:

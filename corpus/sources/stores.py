@@ -75,13 +75,13 @@ def open_store(given: str) -> Store | None:
     """
     for scheme, key, rows in ((CHROMA, "collection", _of_chroma), (LANCE, "table", _of_lance)):
         if given.startswith(scheme):
-            path, _, query = given.removeprefix(scheme).partition("?")
+            place, _, query = given.removeprefix(scheme).partition("?")
             named = dict(parse_qsl(query, keep_blank_values=True))
-            if not path or named.keys() - {key}:
+            if not place or named.keys() - {key}:
                 raise InputError(
                     f"{given!r:.200} is no such address; give {scheme}FOLDER?{key}=NAME"
                 )
-            return Store(Path(unquote(path)), named.get(key, ""), rows)
+            return Store(Path(unquote(place)), named.get(key, ""), rows)
     path = Path(given)
     if (path / _CHROMA_FILE).is_file():
         return Store(path, "", _of_chroma)
@@ -92,12 +92,13 @@ def open_store(given: str) -> Store | None:
 
 def _of_chroma(path: Path, name: str) -> Rows:
     import chromadb
+    from chromadb.config import Settings
 
     if not (path / _CHROMA_FILE).is_file():
         raise CollectionError(f"{path} has no {_CHROMA_FILE}, so it is no folder of Chroma")
     with TemporaryDirectory() as folder:
         copy = shutil.copytree(path, Path(folder) / "copy")
-        settings = chromadb.Settings(anonymized_telemetry=False)
+        settings = Settings(anonymized_telemetry=False)
         client = chromadb.PersistentClient(str(copy), settings)
         chosen = _choose(name, [each.name for each in client.list_collections()], path)
         held = client.get_collection(chosen, embedding_function=None)

@@ -47,7 +47,8 @@ class GivenVectors:
         self._by_id: Mapping[str, Any] | None = None
         self.encode: Encode | None = None
         if isinstance(given, Path) or (isinstance(given, str) and Path(given).suffix in _FILES):
-            read = _FILES.get(Path(given).suffix, _open_by_id)(Path(given))
+            path = Path(given)
+            read = _FILES[path.suffix](path) if path.suffix in _FILES else _open_by_id(path)
             self._rows, self._by_id = (None, read) if isinstance(read, dict) else (read, None)
         elif isinstance(given, str):
             self.column = given
@@ -96,7 +97,7 @@ class GivenVectors:
                 "each document, in their order"
             )
 
-    def encoded(self, documents: Iterable[Document], *, titles: bool) -> Iterator[Document]:
+    def encode_each(self, documents: Iterable[Document], *, titles: bool) -> Iterator[Document]:
         """Yield documents with the vectors that a function makes of their texts.
 
         Raises:
@@ -209,6 +210,8 @@ def _open_faiss(path: Path) -> Any:
     """
     import faiss
 
+    index: Any
+    owner: Any
     try:
         owner = index = faiss.read_index(str(path))
     except RuntimeError as error:

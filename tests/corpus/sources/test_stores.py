@@ -50,7 +50,7 @@ def test_a_store_has_documents_with_their_vectors(
     found = sorted(source.documents(), key=lambda each: int(each.id[1:]))
     assert [each[:3] for each in found] == [(i, "", t) for i, t in zip(IDS, TEXTS, strict=True)]
     assert found[3].metadata == {"year": 2003}
-    assert np.array_equal([each.vector for each in found], ROWS)
+    assert np.array_equal(np.array([each.vector for each in found]), ROWS)
     assert {each: each.read_bytes() for each in path.rglob("*") if each.is_file()} == before
     scheme, key = ("chroma", "collection") if make is make_chroma else ("lance", "table")
     folder = path if make is make_chroma else path.parent
