@@ -5,6 +5,7 @@
 BENCHMARKS = {
     "bm25_parity": "parity",
     "query_table": "dense",
+    "own_vectors": "dense",
     "query_table_time": "dense",
     "query_table_picture": "dense",
     "router": "dense",

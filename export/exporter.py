@@ -10,6 +10,7 @@ from ranklet.export.query_side import QueryTables
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.ground.options import Option, list_options
 from ranklet.runtime.kinds import KINDS, ranker_module
+from ranklet.training.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Exporter:
         cuts: whether a ranker that splits texts itself needs no more tokens than they have.
         as_others: returns the network as other libraries run it; None if none does.
         tables: how a table can encode queries; None if none can.
+        given: returns a checkpoint of vectors from outside, by the settings and facts that are
+            known, and by the rows and the tokenizer of a table, if there is one.
     """
 
     export: Callable[[ExportJob], RankerEntry]
@@ -31,6 +34,7 @@ class Exporter:
     cuts: bool = False
     as_others: Callable[[ExportJob], AsOthers] | None = None
     tables: QueryTables | None = None
+    given: Callable[..., Checkpoint] | None = None
 
 
 def exporter(kind: str) -> Exporter:

@@ -11,12 +11,11 @@ compares with reciprocal ranks, and with other spreads.
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ranklet.corpus.building.default_pipelines import (
     BY_RANKS,
@@ -31,13 +30,14 @@ from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.bundles.manifest import Manifest, RankerEntry
+from ranklet.runtime.call.protocol import Retriever
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.options import Checked, check_type, one_of, read_from
 from ranklet.runtime.ground.sets import evenly
 from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.pipelines.pipeline import MAX_WEIGHT, Fuse, Pipeline
 from ranklet.runtime.pipelines.signals import read_signals
-from ranklet.runtime.rankers.dense import open_vectors
+from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.search.boosting import check_boost
 from ranklet.runtime.search.local import LocalSearch
 
@@ -252,9 +252,9 @@ def read_spreads(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:
     pipeline = Pipeline((*lists, Fuse("linear", tuple(names), (1.0,) * len(names))))
     deviations: list[list[float]] = []
     documents = bundle.files.need_documents()
-    own = _read_given(bundle, names)
+    given = _find_given(bundle, names)
     for query, number in make_queries(documents).items():
-        vector = None if own is None else own(number).tolist()
+        vector = None if given is None else _read_vector(given, number)
         ids, columns = bundle.features(query, pipeline=pipeline, vector=vector)
         if vector is not None:  # the document is too near to itself
             others = np.array([each != documents.ids[number] for each in ids], np.bool_)
@@ -265,18 +265,21 @@ def read_spreads(bundle: Bundle, names: Sequence[str]) -> dict[str, float]:
     return dict(zip(names, means, strict=True))
 
 
-def _read_given(
-    bundle: Bundle, names: Sequence[str]
-) -> Callable[[int], NDArray[np.float32]] | None:
-    """Return what reads vectors from outside if nothing encodes queries.
+def _read_vector(ranker: Retriever, number: int) -> list[float]:
+    """Return the stored vector of a document."""
+    found = ranker.read_vectors(np.array([number], np.uint32))
+    return [] if found is None else found[0].tolist()
+
+
+def _find_given(bundle: Bundle, names: Sequence[str]) -> Retriever | None:
+    """Return the ranker of vectors from outside if nothing encodes queries.
 
     A document's vector then stands for that of the query that is made of it.
     """
     for name in names:
         settings = bundle.manifest.rankers[name].read_settings(name)
         if settings.given and not settings.by_tokens:
-            vectors = open_vectors(bundle.files, name, settings)
-            return lambda number: vectors.floats(slice(number, number + 1))[0]
+            return cast("Retriever", open_ranker(bundle.files, name))
     return None
 
 

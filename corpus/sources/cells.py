@@ -76,6 +76,8 @@ def plain(value: Any) -> Any:
     kind = type(value)
     if value is None or kind in (str, Cell, Verbatim, bool, int):
         return value
+    if kind is float:
+        return value if value == value else None
     if kind is dict:
         return {
             str(name): each if type(each) is str else plain(each) for name, each in value.items()
@@ -117,7 +119,8 @@ _CONVERSIONS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (  # the first that
     (str, str),
     ((bytes, bytearray, memoryview), _of_bytes),
     (Mapping, lambda value: {str(name): plain(each) for name, each in value.items()}),
-    ((list, tuple), lambda value: [plain(each) for each in value]),
+    ((list, tuple), lambda value: [*map(plain, value)]),
+    (np.ndarray, lambda value: [*map(plain, value.tolist())]),
     (Decimal, lambda value: None if value.is_nan() else value),
     (Integral, int),
     (Real, lambda value: None if value != value else float(value)),

@@ -40,6 +40,7 @@ from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.sources.passages import located
 from ranklet.corpus.sources.paths import Files, list_source_files
 from ranklet.corpus.sources.spool import Spool
+from ranklet.corpus.sources.stores import Store, open_store
 from ranklet.corpus.sources.text_files import EXAMPLE
 from ranklet.corpus.sources.vectors import GivenVectors, refusal
 from ranklet.runtime.answers.console import printable
@@ -121,7 +122,7 @@ class Source:
         self._html = set[str]()  # names of columns whose cells are HTML
         self._others = set[str]()  # names of fields that were seen besides id, title and text
         if isinstance(texts, Files):
-            self._given: Files | Database | Objects | Spool = texts
+            self._given: Files | Database | Objects | Spool | Store = texts
             self.name = texts.folder.absolute().name
         elif isinstance(texts, str | os.PathLike):
             self._given, self.name = self._of_address(os.fspath(texts))
@@ -141,8 +142,10 @@ class Source:
             )
         self._position = self._given.position()
 
-    def _of_address(self, given: str) -> tuple[Files | Database, str]:
+    def _of_address(self, given: str) -> tuple[Files | Database | Store, str]:
         """Return what a path or an address names, and its name."""
+        if (store := open_store(given)) is not None:
+            return store, store.table or store.path.name
         if given.startswith(SCHEME):
             database = open_database_file(given)
             return database, database.path.name
@@ -180,7 +183,7 @@ class Source:
     def _passages(self) -> Iterator[Document]:
         found = chain.from_iterable(located(each, self.splitting) for each in self._documents())
         yield from (
-            found if self.vectors is None else self.vectors.encoded(found, titles=self.titles)
+            found if self.vectors is None else self.vectors.encode_each(found, titles=self.titles)
         )
 
     def whole(self) -> Measured[Document]:

@@ -10,6 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.sources.cells import Bad, as_id
+from ranklet.corpus.sources.columns import IDS
+from ranklet.corpus.sources.options import SourceOptions
+from ranklet.corpus.sources.paths import list_source_files
 from ranklet.runtime.ground.errors import CollectionError, InputError
 from ranklet.runtime.text.ranked import ranked_text
 
@@ -42,8 +46,10 @@ class GivenVectors:
         self._rows: Any = None
         self._by_id: Mapping[str, Any] | None = None
         self.encode: Encode | None = None
-        if isinstance(given, Path) or (isinstance(given, str) and given.endswith(".npy")):
-            self._rows = _open_array(Path(given))
+        if isinstance(given, Path) or (isinstance(given, str) and Path(given).suffix in _FILES):
+            path = Path(given)
+            read = _FILES[path.suffix](path) if path.suffix in _FILES else _open_by_id(path)
+            self._rows, self._by_id = (None, read) if isinstance(read, dict) else (read, None)
         elif isinstance(given, str):
             self.column = given
         elif isinstance(given, Mapping):
@@ -91,7 +97,7 @@ class GivenVectors:
                 "each document, in their order"
             )
 
-    def encoded(self, documents: Iterable[Document], *, titles: bool) -> Iterator[Document]:
+    def encode_each(self, documents: Iterable[Document], *, titles: bool) -> Iterator[Document]:
         """Yield documents with the vectors that a function makes of their texts.
 
         Raises:
@@ -194,3 +200,65 @@ def _open_array(path: Path) -> Any:
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"the vectors in {str(path)!r:.200} cannot be read ({error})") from None
     return _as_rows(array)
+
+
+def _open_faiss(path: Path) -> Any:
+    """Return the vectors of a flat index of FAISS, a row per document, or by its ids.
+
+    Raises:
+        InputError: it cannot be read, or does not have the vectors as they were given.
+    """
+    import faiss
+
+    index: Any
+    owner: Any
+    try:
+        owner = index = faiss.read_index(str(path))
+    except RuntimeError as error:
+        raise InputError(f"the vectors in {str(path)!r:.200} cannot be read") from error
+    if has_ids := isinstance(owner, faiss.IndexIDMap):
+        index = faiss.downcast_index(owner.index)  # lives as long as its owner
+    if not isinstance(index, faiss.IndexFlat):
+        raise InputError(
+            f"{str(path)!r:.200} is a {type(index).__name__}; only a flat index has the vectors as "
+            "they were given"
+        )
+    rows = index.reconstruct_n(0, index.ntotal)
+    if not has_ids:
+        return rows
+    ids = faiss.vector_to_array(owner.id_map).tolist()
+    return dict(zip(map(str, ids), rows, strict=True))
+
+
+def _open_by_id(path: Path) -> dict[str, Any]:
+    """Return the vectors of a file with a column of ids and one of vectors.
+
+    Raises:
+        InputError: it has no such columns.
+        CollectionError: it cannot be read.
+    """
+    files, found = list_source_files(path, SourceOptions()), dict[str, Any]()
+    for record in files.records(files.position()):
+        if isinstance(record, Bad):
+            raise CollectionError(f"{record.place}: {record.found}")
+        fields = dict(record.fields)
+        id_ = next((as_id(fields.pop(name)) for name in IDS if name in fields), None)
+        value = (
+            fields.get(COLUMN)
+            if COLUMN in fields or len(fields) != 1
+            else next(iter(fields.values()))
+        )
+        if id_ is None or value is None:
+            raise InputError(f"{record.place} has no column id, or none that is called {COLUMN!r}")
+        try:
+            found[id_] = _as_vector(value)
+        except ValueError as error:
+            raise CollectionError(f"{record.place}: {refusal(id_, str(error))}") from None
+    return found
+
+
+_FILES: Mapping[str, Callable[[Path], Any]] = {
+    ".npy": _open_array,
+    ".faiss": _open_faiss,
+    **dict.fromkeys((".jsonl", ".parquet", ".csv", ".tsv", ".json"), _open_by_id),
+}

@@ -22,6 +22,7 @@ from ranklet.runtime.storage.block_array import fetch_rows, fetch_whole
 # By name: the type of a stored number.
 FORMS: dict[str, Any] = {"float32": np.float32, "float16": np.float16, "int8": np.int8}
 WHOLE = "float32"  # the form that loses nothing
+SIMILARITIES = ("dot", "cosine")  # of two vectors
 
 BLOCK = 16_384  # rows of float32 per product, 25 MB at 384 dimensions, to bound memory
 CONVERTED = 512  # rows that are converted at a time, 0.8 MB of float32 at 384 dimensions

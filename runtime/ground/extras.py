@@ -27,6 +27,7 @@ EXTRAS = {
     "icu": ("icu4py",),
     "documents": ("pypdf", "python_calamine"),
     "parquet": ("pyarrow",),
+    "stores": ("chromadb", "faiss", "lancedb"),
     "ray": ("ray",),
     "zst": ("zstandard",),
     "train": ("safetensors", "sentence_transformers", "torch", "transformers"),

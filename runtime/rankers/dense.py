@@ -18,7 +18,7 @@ from ranklet.runtime.call.protocol import EncodesTexts, Retrieved, Retriever, Ro
 from ranklet.runtime.call.query import QueryContext
 from ranklet.runtime.dense.binary import WORD, BinaryIndex
 from ranklet.runtime.dense.pooling import ADDITIVE, token_shares
-from ranklet.runtime.dense.stored import FORMS, WHOLE, ExactIndex, StoredVectors
+from ranklet.runtime.dense.stored import FORMS, SIMILARITIES, WHOLE, ExactIndex, StoredVectors
 from ranklet.runtime.ground.errors import BundleError, NoVectorError, damaged
 from ranklet.runtime.ground.options import MOST_TEXT, integer, one_of, text
 from ranklet.runtime.kinds import Settings
@@ -52,7 +52,6 @@ GIVEN, GIVEN_TABLE = "given", "given_table"
 ENCODERS = ("network", "table", NETWORKS, QUERY_TABLE, GIVEN, GIVEN_TABLE)
 POOLINGS = ("mean", "cls", "max", "last", "weighted_mean", "mean_sqrt")
 OWN_POOLING = "modules"  # of an imported network, whose modules pool in another way
-SIMILARITIES = ("dot", "cosine")
 EXHAUSTIVE = "exhaustive"  # exact search at any size; indexing replaces "exact" if there are many
 SEARCHES = ("exact", "binary", "hnsw")
 # Of the documents that codes choose, how many a table's vectors are compared with. A table is not

@@ -7,7 +7,7 @@ tune and no seed:
 
     min over E  |X E − s ∘ T|² + λ |E − E₀|²
 
-X counts the tokens of each text, or has 1 plus the logarithm of each count, T has the network's
+X counts the tokens of each text, or has 1 plus the logarithm of each count. T has the network's
 vectors, and s is the length of each row of X E along its vector, because only directions count.
 """
 
@@ -52,6 +52,7 @@ def learn(
     near: float = NEAR,
     steps: int = STEPS,
     dampened: bool = False,
+    more: tuple[Sequence[Sequence[int]], Halves] | None = None,
 ) -> tuple[NDArray[np.float32], float]:
     """Return a table, and the mean cosine to the network's vectors of texts that it has not seen.
 
@@ -64,14 +65,18 @@ def learn(
         near: λ.
         steps: of conjugate gradients in each round.
         dampened: whether X has 1 plus the logarithm of each count, as for long texts.
+        more: tokens and vectors of further texts to learn from, none of which is held out.
     """
     held, seen = hold_out(tokens)
+    taught, targets = [tokens[at] for at in seen], vectors[seen].astype(np.float32)
+    if more is not None:
+        taught, targets = [*taught, *more[0]], np.concatenate([targets, more[1]])
     if not len(seen):
         return begin.copy(), 0.0
-    wanted = normalize(torch.from_numpy(vectors[seen].astype(np.float32)), dim=1)
-    used, flat = np.unique(_flat([tokens[at] for at in seen]), return_inverse=True)
+    wanted = normalize(torch.from_numpy(targets), dim=1)
+    used, flat = np.unique(_flat(taught), return_inverse=True)
     with torch.inference_mode():
-        counts, turned = _counts(flat, [len(tokens[at]) for at in seen], len(used), dampened)
+        counts, turned = _counts(flat, [*map(len, taught)], len(used), dampened)
         first = torch.from_numpy(begin[used])
         found = counts.times(first)
         factor = float((found * wanted).sum() / found.square().sum().clamp(min=1e-9))

@@ -28,7 +28,7 @@ from ranklet.export.onnx.int8_embeddings import quantise_rows
 from ranklet.export.proof.as_others import STATES, AsOthers, Pooled
 from ranklet.export.proof.variants import encoder_graph, export_proven, why_refused, write_reports
 from ranklet.export.proof.vectors import Vectors, VectorScore
-from ranklet.export.rankers.dense.query_table import TABLES, write_arrays
+from ranklet.export.rankers.dense.query_table import TABLES, describe_given, write_arrays
 from ranklet.runtime.bundles.manifest import RankerEntry
 from ranklet.runtime.dense.stored import FORMS, LARGEST_HALF, WHOLE, StoredVectors
 from ranklet.runtime.onnx.encoder import TOKEN_STATES, TOKENIZER, Encoder
@@ -296,4 +296,5 @@ EXPORTER = Exporter(
     cuts=True,
     as_others=as_others,
     tables=TABLES,
+    given=describe_given,
 )

@@ -1,8 +1,8 @@
 """A table that encodes the queries of a dense encoder; see `ranklet.runtime.onnx.query_table`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from ranklet.runtime.dense.stored import ExactIndex
 from ranklet.runtime.onnx.encoder import TOKENIZER
 from ranklet.runtime.onnx.query_table import FILES, QUERIES, ROWS, SCALES
 from ranklet.runtime.rankers.dense import (
+    GIVEN,
+    GIVEN_TABLE,
     NETWORKS,
     QUERY_TABLE,
     Dense,
@@ -27,6 +29,11 @@ from ranklet.runtime.rankers.dense import (
 )
 from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.training.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+QUERY_TOKENS = 512  # that a table reads of a query where no network says how many
 
 
 def name_stored_array(file: str) -> str:
@@ -82,11 +89,30 @@ def _write(writer: BundleWriter, source: BundleFiles, name: str, made: Learned) 
 
 def _checkpoint(checkpoint: Checkpoint, made: Learned) -> Checkpoint:
     settings = replace(checkpoint.settings, encoder=QUERY_TABLE)
-    return replace(checkpoint, settings=settings, arrays=stored_arrays(made.rows))
+    return replace(checkpoint, settings=settings, arrays=_name_arrays(made.rows))
 
 
-def stored_arrays(rows: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a checkpoint with a table, (vocabulary, dimension), by their names."""
+def describe_given(
+    training: Mapping[str, Any],
+    rows: NDArray[np.float32] | None = None,
+    tokenizer: "Tokenizer | None" = None,
+    **settings: Any,
+) -> Checkpoint:
+    """Return the checkpoint of vectors from outside, whose table has rows, if there is one.
+
+    Args:
+        training: what is known of them.
+        rows: of the table, (vocabulary, dimension); None for none.
+        tokenizer: of the table.
+        settings: of `DenseSettings`.
+    """
+    if rows is None:
+        return Checkpoint("dense", DenseSettings(encoder=GIVEN, **settings), training=training)
+    known = DenseSettings(encoder=GIVEN_TABLE, max_query_tokens=QUERY_TOKENS, **settings)
+    return Checkpoint("dense", known, _name_arrays(rows), tokenizer=tokenizer, training=training)
+
+
+def _name_arrays(rows: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
     return {name_stored_array(file): values for file, values in _arrays(rows).items()}
 
 

@@ -30,7 +30,6 @@ from ranklet.export.bundles import export_bundle
 from ranklet.export.exporter import exporter
 from ranklet.export.options import ExportOptions
 from ranklet.export.query_side import REPORT
-from ranklet.export.rankers.dense.query_table import stored_arrays
 from ranklet.export.vocabulary.cutting import cut_all
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.bundles.files import BundleFiles
@@ -38,8 +37,8 @@ from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.extras import hint_packages
 from ranklet.runtime.ground.options import check_type
 from ranklet.runtime.ground.short_tracebacks import short_tracebacks
+from ranklet.runtime.kinds import KINDS
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.dense import GIVEN, GIVEN_TABLE, DenseSettings
 from ranklet.runtime.ranking import load
 from ranklet.runtime.storage.address import writable
 from ranklet.runtime.storage.strings import Strings
@@ -65,7 +64,7 @@ _log = logging.getLogger(__name__)
 
 BM25 = "bm25"  # the ranker that every such bundle has, and its kind
 VECTORS = "vectors"  # the ranker of vectors from outside
-QUERY_TOKENS = 512  # that its table reads of a query
+VECTOR_KIND = next(each.name for each in KINDS.values() if each.index == "vectors")
 
 
 @accept_options
@@ -122,7 +121,7 @@ def build(
         tempfile.TemporaryDirectory() as folder,
     ):
         scratch = Path(folder)
-        taken = {BM25: BM25} | ({VECTORS: "dense"} if source.vectors is not None else {})
+        taken = {BM25: BM25} | ({VECTORS: VECTOR_KIND} if source.vectors is not None else {})
         read = read_models(
             models, export, keep=whole, taken=taken, label=options.label,
             query_prompt=options.query_prompt, document_prompt=options.document_prompt,
@@ -167,13 +166,16 @@ def build(
 
 def _describe_vectors(texts: "_Given", given: GivenVectors, options: BuildOptions) -> Checkpoint:
     """Return the ranker of vectors that somebody else has computed, perhaps with a table."""
-    settings = DenseSettings(
-        encoder=GIVEN, similarity=options.similarity, model=options.vector_model,
-        dimension=given.dimension,
-    )  # fmt: skip
+    describe = exporter(VECTOR_KIND).given
+    if describe is None:  # unreachable, because vectors are what the kind compares
+        raise InputError(f"{VECTOR_KIND} takes no vectors from outside")
+    settings = {
+        "similarity": options.similarity, "model": options.vector_model,
+        "dimension": given.dimension,
+    }  # fmt: skip
     facts = {"column": given.column}
     if not options.query.table or texts.vectors is None:
-        return Checkpoint("dense", settings, training=facts)
+        return describe(facts, **settings)
     made = learn_given_table(
         [*_texts(texts, titles=options.titles)], texts.vectors, options.query.pairs,
         options.query.table_minutes,
@@ -187,10 +189,7 @@ def _describe_vectors(texts: "_Given", given: GivenVectors, options: BuildOption
             "%s: the table of queries hardly follows the vectors, so words alone may rank as well; "
             "give more documents or --pairs, or an endpoint for queries", VECTORS,
         )  # fmt: skip
-    return Checkpoint(
-        "dense", replace(settings, encoder=GIVEN_TABLE, max_query_tokens=QUERY_TOKENS),
-        stored_arrays(made.rows), tokenizer=made.tokenizer, training={**facts, REPORT: str(made)},
-    )  # fmt: skip
+    return describe({**facts, REPORT: str(made)}, made.rows, made.tokenizer, **settings)
 
 
 def _say_sides(bundle: BundleFiles, sides: str | None) -> None:

@@ -14,6 +14,7 @@ from ranklet.corpus.languages.options import TextOptions
 from ranklet.corpus.sources.options import SourceOptions
 from ranklet.corpus.updating.update import NO_CLUSTER
 from ranklet.export.options import ExportOptions
+from ranklet.runtime.dense.stored import SIMILARITIES
 from ranklet.runtime.ground.errors import InputError, suggest
 from ranklet.runtime.ground.options import (
     Checked,
@@ -29,7 +30,6 @@ from ranklet.runtime.ground.options import (
 from ranklet.runtime.lexical.field_index import TITLE
 from ranklet.runtime.lexical.impact_index import IMPACT_TYPES
 from ranklet.runtime.rankers.bm25 import BM25Settings
-from ranklet.runtime.rankers.dense import SIMILARITIES
 from ranklet.workflows.tables.options import QUERIES, QueryOptions
 
 P = ParamSpec("P")

@@ -1,7 +1,9 @@
 """Learn a table of queries from texts and vectors that somebody else has computed.
 
-There is no network to ask, so the table learns from whole passages, and from pairs of short texts
-and vectors if the owner has some. It splits texts into word pieces that it has learned, too.
+There is no network to ask, so the table learns from whole passages, and from their sentences as if
+these had the vectors of their passages, which is better than passages alone on queries of train.
+If the owner has pairs of short texts and vectors, it learns from them afterwards. It splits texts
+into word pieces that it has learned, too.
 """
 
 from collections.abc import Sequence
@@ -15,6 +17,7 @@ from ranklet.corpus.sources.source import Source
 from ranklet.corpus.sources.vectors import COLUMN, GivenVectors
 from ranklet.runtime.dense.stored import ExactIndex, StoredVectors
 from ranklet.runtime.ground.sets import evenly
+from ranklet.runtime.text.sentences import sentences
 from ranklet.runtime.text.tokenizing import Tokenizer, encode_batch, special_ids
 
 if TYPE_CHECKING:
@@ -23,7 +26,8 @@ if TYPE_CHECKING:
 # Of the word pieces; half as many or twice as many were no better (`benchmarks own_vectors`).
 VOCABULARY, LEAST_FREQUENCY, ALPHABET = 30_000, 2, 8_000
 NEAR, STEPS = 10.0, 8  # a passage says less of a word than a short text does, so λ is larger
-MOST = 100_000  # passages from which a table learns
+MOST = 150_000_000  # numbers of vectors from which a table learns at a time, 0.6 GB
+LEAST_WORDS = 3  # of a sentence
 SECONDS = 2e-8  # of learning a number of one token of a passage, about
 QUERIES, FIRST = 200, 10  # unseen texts whose first documents are compared
 
@@ -67,16 +71,20 @@ def learn_given_table(
     from ranklet.training.distilling.query_table import hold_out, learn
 
     began, short = monotonic(), _read_pairs(pairs, vectors.shape[1])
-    chosen = evenly(len(texts), MOST)
+    dimension = vectors.shape[1]
+    chosen = evenly(len(texts), max(1, MOST // dimension))
     own = [texts[at] for at in chosen]
     tokenizer = train_tokenizer([*own, *short.texts])
     tokens = _split(tokenizer, own)
-    each = vectors.shape[1] * SECONDS * max(1.0, float(np.mean([len({*ids}) for ids in tokens])))
+    each = 2 * dimension * SECONDS * max(1.0, float(np.mean([len({*ids}) for ids in tokens])))
     some = evenly(len(own), max(1, int(60 * minutes / each)))
     tokens, chosen = [tokens[at] for at in some], [chosen[at] for at in some]
     targets = _unit(vectors[chosen])
-    begin = np.zeros((tokenizer.get_vocab_size(), vectors.shape[1]), np.float32)
-    rows, cosine = learn(tokens, targets, begin, near=NEAR, steps=STEPS, dampened=True)
+    parts, of = _sentences([texts[at] for at in chosen], hold_out(tokens)[1])
+    room = evenly(len(parts), max(1, MOST // dimension - len(chosen)))
+    more = _split(tokenizer, [parts[at] for at in room]), targets[[of[at] for at in room]]
+    begin = np.zeros((tokenizer.get_vocab_size(), dimension), np.float32)
+    rows, cosine = learn(tokens, targets, begin, near=NEAR, steps=STEPS, dampened=True, more=more)
     asked, wanted = tokens, targets
     if len(short.texts):
         asked, wanted = _split(tokenizer, short.texts), _unit(short.vectors)
@@ -117,6 +125,17 @@ def _read_pairs(pairs: Any, dimension: int) -> _Pairs:
             texts.append(each.text or each.title)
             vectors.append(np.array([each.vector], np.float32))
     return _Pairs(texts, np.concatenate(vectors))
+
+
+def _sentences(texts: Sequence[str], numbers: NDArray[np.int64]) -> tuple[list[str], list[int]]:
+    """Return the sentences of some texts, and the number of the text of each."""
+    found, of = list[str](), list[int]()
+    for number in numbers.tolist():
+        for begin, end, words in sentences(texts[number]):
+            if words >= LEAST_WORDS:
+                found.append(texts[number][begin:end])
+                of.append(number)
+    return found, of
 
 
 def _split(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
