@@ -143,12 +143,6 @@ def run(options: argparse.Namespace) -> None:
     if bundle.metadata:
         say(f"metadata: {in_words(bundle.metadata)}")
     if options.synonyms:
-<<<<<<< HEAD
         say(write_synonyms(bundle, options.synonyms))
-    say(f"sha256: {bundle.manifest.sha256}")
-    query = " ".join(bundle.sample_texts(1)[0].split())
-=======
-        say(f"{write_synonyms(bundle, options.synonyms):,} entries have synonyms")
     query = example_queries(bundle.sample_texts(SAMPLES))[0]
->>>>>>> daily
     say(f"try: {suggest_command('rank', options.output, query)}")
