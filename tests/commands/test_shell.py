@@ -9,7 +9,7 @@ from ranklet.commands import COMMANDS, main
     ("words", "wanted"),
     [
         ("ranklet bu", {"build"}),
-        ("ranklet rank b.ranklet q --no-", {"--no-synonyms"}),
+        ("ranklet rank b.ranklet q --no-", {"--no-rules", "--no-synonyms"}),
         ("ranklet build --rec", {"--recipe"}),
     ],
 )

@@ -37,7 +37,8 @@ from ranklet.runtime.storage.address import writable
 
 RECIPE = Path("ranklet.toml")
 SOURCE, OUTPUT, MODEL = "source", "output", "model"
-PATHS = (SOURCE, OUTPUT, "synonyms", "texts", MODEL, "forms")
+NAMES = (MODEL, "vectors")  # a path, or else the name of a model or a column
+PATHS = (SOURCE, OUTPUT, "synonyms", "texts", "forms", "pairs", *NAMES)
 # Keys by which something is fetched, or texts go to other machines.
 ELSEWHERE = ("download", "engine", "address", "num-actors", "gpus-per-actor")
 
@@ -93,7 +94,7 @@ def read_recipe(
         if (source and key == SOURCE) or (action is not None and action in given):
             continue
         if key in PATHS:
-            value = _resolve(value, recipe.parent, must=key != MODEL)
+            value = _resolve(value, recipe.parent, must=key not in NAMES)
         if (key in ELSEWHERE and value is not False) or (
             key in PATHS and not _is_inside(key, value, recipe.parent)
         ):
@@ -149,7 +150,7 @@ def _is_inside(key: str, value: Any, folder: Path) -> bool:
     """Return whether a key names what is in a folder, wherever links lead."""
     if isinstance(value, list):
         return all(_is_inside(key, each, folder) for each in value)
-    if not isinstance(value, str) or (key == MODEL and not Path(value).exists()):
+    if not isinstance(value, str) or (key in NAMES and not Path(value).exists()):
         return True  # it is no path, but the name of a model, or is refused as none
     if value.startswith(SCHEME):
         value = unquote(value.removeprefix(SCHEME).partition("?")[0])

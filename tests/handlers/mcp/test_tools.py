@@ -160,7 +160,7 @@ def test_without_metadata_there_is_no_filter(bundle: Bundle) -> None:
 def test_signs_and_typos_have_a_meaning_on_request(bundle: Bundle) -> None:
     properties = tools(bundle, LIMITS)[0].schema["properties"]
     assert {"syntax", "typos"} <= set(properties)
-    assert '"" finds all' in properties["query"]["description"]
+    assert properties["query"]["description"].endswith("no operators, unless syntax is true.")
     request = {"query": "rising duogh -wheat", "syntax": True, "typos": True, "k": 3}
     result = call(bundle, "search", request, LIMITS)
     assert result.values["corrections"] == {"duogh": "dough"}
