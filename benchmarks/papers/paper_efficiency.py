@@ -155,7 +155,7 @@ def build(place: Place, path: Path, size: Size, bert: Callable[[Path], Path] | N
     index_bundle(exported, collection, path)
 
 
-def bert_base(folder: Path, **sizes: int) -> Path:
+def bert_base(folder: Path, **sizes: Any) -> Path:
     """Write a BERT base with random weights, a classifier of one label, and BERT's word pieces."""
     import shutil
 
@@ -164,8 +164,10 @@ def bert_base(folder: Path, **sizes: int) -> Path:
     from ranklet.training.learning.device import seeded
     from ranklet.training.pretrained.backbone import wheel_folder
 
+    made: Any = BertConfig
+    config = made(num_labels=1, **sizes)
     with seeded(0):
-        model = BertForSequenceClassification(BertConfig(num_labels=1, **sizes))
+        model = BertForSequenceClassification(config)
     model.save_pretrained(folder)
     for file in ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json"):
         if (wheel_folder() / file).is_file():

@@ -38,8 +38,9 @@ def test_terms_have_the_vectors_of_their_words(
     path = written(tmp_path, header + GLOVE)
     assert begin_with(embedding, path, TERMS, vocabulary, "lemmas") == 2
     found = embedding.weight.detach().numpy()
-    np.testing.assert_allclose(found[FIRST + 1 :], [[0.5, 0.1, 0], [4, 4, 4]])
-    scale = np.std([0.5, 0.1, 0, 4, 4, 4])
+    given = np.array([[0.5, 0.1, 0.0], [4.0, 4.0, 4.0]])
+    np.testing.assert_allclose(found[FIRST + 1 :], given, rtol=1e-6)
+    scale = float(given.std())
     np.testing.assert_allclose(found[: FIRST + 1], before[: FIRST + 1] * scale, rtol=1e-5)
 
 
