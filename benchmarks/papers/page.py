@@ -33,30 +33,30 @@ MiniLM in place of BERT base and trainings of minutes. A rule gives every verdic
 
 {counts}
 
-- **met**: every cell that decides has the claimed sign, p < .05. "=" needs an interval of 95 %
-  within ± .01, and a number the paper's bounds.
-- **missed**: a cell has the other sign, p < .05. **level**: not all cells are significant.
-- **undecided**: no cell decides. A cell decides nothing if the system is another one or is gone, if
-  its runs are missing, if the better of two networks ranks below BM25, or if a trained network
-  ranks below the encoder that its training began with. The lists under the tables give the reason.
+- **met**: every cell that decides has the claimed sign, p < .05. "=" needs a 95 % interval within
+  ± .01, a number the paper's bounds. **missed**: a cell has the other sign, p < .05. **level**: not
+  all are significant.
+- **undecided**: no cell decides. Those under a table do not, because the system is another one or
+  is gone, runs are missing, the better of two networks is below BM25, or a trained network is below
+  its untrained start. Brackets give the reason, or the value that was not reached.
 - Two-sided paired t-tests, Holm's correction over the cells of a paper that decide; † p < .05,
   ‡ p < .01. The error has a fixed part for seeds, by kind of comparison.
 
 Differences are of MRR@10, for Mitra of nDCG@10, with half of their intervals. *m* is medquad
 without titles, *q* qa-mix, *g* google-wiki, *s* scifact, *d* debian-packages, *n* long documents.
-*small* is an encoder of two layers. A cell with * has the value of every query in
-`benchmarks/papers/runs.jsonl`; of others only figures are left. *Again* is what measures it: a name
-for `python -m benchmarks paper_trainings --only`, or a study of the
-[archive](../benchmarks/archive.md) with its commit. `python -m benchmarks.papers.page` makes this
-page of `benchmarks/papers/relations.toml`. All trainings are in
-[these tables](../benchmarks/results/papers.md). `make reproduce PAPER=epic CHECKPOINT=FOLDER` ranks
-a paper's own collection with its published weights, beside its table; it needs a network, and a GPU
-for a night. So do `repbert`, `vanilla`, `sim_doc`, `sim_pair`, `pre_doc` and `pre_pair`. With
-`RANKLET_AUTHORS`, tests run files of the authors of NDRM and EPIC, whose scores ours equal.
+*small* is an encoder of two layers. Cells with * have a value per query in
+`benchmarks/papers/runs.jsonl`, others figures alone. *Again* is a name for
+`python -m benchmarks paper_trainings --only`, or a study of the [archive](../benchmarks/archive.md)
+with its commit. `python -m benchmarks.papers.page` makes this page of relations.toml beside the
+runs. [These tables](../benchmarks/results/papers.md) have all trainings.
+`make reproduce PAPER=epic CHECKPOINT=FOLDER` ranks a paper's own collection with its published
+weights, beside its table; it needs a network, and a GPU for a night. So do `repbert`, `vanilla`,
+`sim_doc`, `sim_pair`, `pre_doc` and `pre_pair`. With `RANKLET_AUTHORS`, tests run files of the
+authors of NDRM and EPIC, whose scores ours equal.
 
 ## What encoders rank before training
 
-They rank BM25's first 50 anew, without a step, and trainings begin with them. MRR@10.
+They rank BM25's first 50 anew, and trainings begin with them. MRR@10.
 
 {starts}
 """
@@ -95,7 +95,7 @@ def _counts(judged: Sequence[Judged]) -> list[int]:
 def _row(judged: Judged) -> list[str]:
     """Return a relation with what decides, and the verdict."""
     deciding = [
-        (given, _text(given, cell, p) + (f" ± {_short(cell.half)}" if cell.error else ""))
+        (given, _text(given, cell, p) + (f"±{_short(cell.half)}" if cell.error else ""))
         for (given, cell), p, outcome in zip(judged.cells, judged.p, judged.outcomes, strict=True)
         if outcome != UNDECIDED
     ]
@@ -140,7 +140,7 @@ def _starts() -> str:
         for other in (BM25,) if name in NAMES else filter(None, (found[0].start,)):
             given, cell = measure_cell(name, other, collection, "MRR@10", "", runs)
             if given:
-                difference = f"{_short(cell.value, '+')} ± {_short(cell.half)}"
+                difference = f"{_short(cell.value, '+')}±{_short(cell.half)}"
                 rows.append([name, collection, given["trained"], f"{given['n']:,}",
                              _short(given["own"]), other, difference])  # fmt: skip
     head = ["ranker", "collection", "seeds", "queries", "its value", "next to", "difference"]

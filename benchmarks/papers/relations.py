@@ -181,9 +181,9 @@ def _below(given: Mapping[str, Any], collection: str, runs: Runs) -> str:
         found = runs.get((start, collection))
         measure = given.get("measure", "MRR@10")
         start = float(np.mean(found[0].values[""][measure][: given["n"]])) if found else 0.0
-    for name, least in (("its start", start), ("BM25", given.get("bm25", 0.0))):
+    for name, least in (("start", start), ("BM25", given.get("bm25", 0.0))):
         if value < least:
-            return f"below {name}, {least:.3f}".replace("0.", ".")
+            return f"{name} {least:.3f}".replace("0.", ".")
     return ""
 
 
