@@ -91,8 +91,12 @@ def read_vector(path: str) -> tuple[float, ...]:
         if path.endswith(".npy"):
             return as_vector("vector", np.load(path, allow_pickle=False).reshape(-1))
         return as_vector("vector", json.loads(Path(path).read_text("utf-8")))
-    except (OSError, ValueError) as error:
-        raise InputError(f"--vector {path!r:.200} cannot be read ({error})") from None
+    except InputError:
+        raise
+    except Exception as error:  # a damaged .npy has many
+        raise InputError(
+            f"--vector {path!r:.200} cannot be read ({type(error).__name__})"
+        ) from error
 
 
 @frozen

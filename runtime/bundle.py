@@ -607,7 +607,10 @@ class Bundle(os.PathLike[str]):
         texts = as_list(queries, "queries", "call rank for one")
         for index, query in enumerate(texts):
             check_text(getattr(query, "text", query), f"queries[{index}]")
-        deadline, rankings = Deadline(Ask.named(named).budget_ms), []
+        ask = Ask.named(named)
+        if ask.vector is not None:
+            raise InputError("vector is that of one query; call rank for each of them")
+        deadline, rankings = Deadline(ask.budget_ms), []
         for text in texts:
             named["budget_ms"] = deadline.left_ms()
             rankings.append(self.rank(text, **named))

@@ -120,7 +120,7 @@ _CONVERSIONS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (  # the first that
     ((bytes, bytearray, memoryview), _of_bytes),
     (Mapping, lambda value: {str(name): plain(each) for name, each in value.items()}),
     ((list, tuple), lambda value: [*map(plain, value)]),
-    (np.ndarray, lambda value: [*map(plain, value.tolist())]),
+    (np.ndarray, lambda value: plain(value.tolist())),
     (Decimal, lambda value: None if value.is_nan() else value),
     (Integral, int),
     (Real, lambda value: None if value != value else float(value)),

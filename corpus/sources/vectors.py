@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ranklet.corpus.collections.collection import Document
+from ranklet.corpus.faults import first_line
 from ranklet.corpus.sources.cells import Bad, as_id
 from ranklet.corpus.sources.columns import IDS
 from ranklet.corpus.sources.options import SourceOptions
@@ -134,7 +135,8 @@ def check_vector(vector: NDArray[np.float32], dimension: int) -> None:
     """Raise ValueError unless a vector has a direction and a dimension."""
     if len(vector) != dimension:
         raise ValueError(f"it has {len(vector):,} numbers, and others have {dimension:,}")
-    length = float(np.linalg.norm(vector.astype(np.float64)))
+    with np.errstate(invalid="ignore"):
+        length = float(np.linalg.norm(vector.astype(np.float64)))
     if not np.isfinite(length):
         raise ValueError("a number is not finite")
     if not _LEAST < length < _MOST:
@@ -197,8 +199,10 @@ def _open_array(path: Path) -> Any:
     """
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"the vectors in {str(path)!r:.200} cannot be read ({error})") from None
+    except Exception as error:  # of a damaged file, even one of tokens
+        raise InputError(
+            f"the vectors in {str(path)!r:.200} cannot be read ({first_line(error)})"
+        ) from error
     return _as_rows(array)
 
 

@@ -27,7 +27,7 @@ from ranklet.runtime.pipelines.pipeline import Boost, Pipeline, Retrieve
 from ranklet.runtime.rankers.opening import open_ranker
 from ranklet.runtime.search.browsing import EVERYTHING, Everything
 from ranklet.runtime.search.groups import number_groups
-from ranklet.runtime.search.port import Call, Search, steadily
+from ranklet.runtime.search.port import Call, Search, check_whole, steadily
 from ranklet.runtime.search.reading import find_postings, read_query
 from ranklet.runtime.search.run import Run
 from ranklet.runtime.storage.block_array import fetch_rows
@@ -212,7 +212,9 @@ class LocalSearch(Search):
         self, query: str, pipeline: Pipeline, ask: Ask
     ) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
         """Return the candidates' ids and their scaled scores by ranker; see `Bundle.features`."""
-        run = self._run(self._call(query, pipeline, ask))
+        call = self._call(query, pipeline, ask)
+        run = self._run(call)
+        check_whole(call.query)
         columns = run.execution.scaled()
         positions, _ = run.execution.top(len(run.execution.candidates))
         order = positions[np.argsort(list_numbers(run.execution.candidates)[positions])]

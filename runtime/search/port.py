@@ -16,7 +16,13 @@ from ranklet.runtime.bundles.documents import Documents
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.runtime.call.deadline import Deadline
 from ranklet.runtime.call.query import QueryContext
-from ranklet.runtime.ground.errors import BundleError, InputError, OutOfTimeError, RemoteError
+from ranklet.runtime.ground.errors import (
+    BundleError,
+    InputError,
+    NoVectorError,
+    OutOfTimeError,
+    RemoteError,
+)
 from ranklet.runtime.hits import Hit, Ranking
 from ranklet.runtime.pipelines.pipeline import Pipeline, Retrieve
 from ranklet.runtime.search.browsing import browse
@@ -67,6 +73,12 @@ class Call(NamedTuple):
     where: Where | None = None
     hidden: NDArray[np.uint32] | None = None  # documents that do not come back at all
     pinned: NDArray[np.uint32] | None = None  # documents that come back without being ranked
+
+
+def check_whole(query: QueryContext) -> None:
+    """Raise NoVectorError if a ranker took no part, where an answer cannot say so."""
+    if query.without:
+        raise NoVectorError("; ".join(query.without))
 
 
 class Search(ABC):
@@ -329,6 +341,9 @@ class Search(ABC):
     ) -> list[tuple[str, float]]:
         """Return the ids and scores of the documents that come back, best first."""
         run = self._reaching(self._call(query, pipeline, ask), ask)
+        call = Call(self.read(query), pipeline, where=ask.where)
+        run = self._reaching(call, ask)
+        check_whole(call.query)
         positions, scores = run.chosen(ask)
         return list(zip(run.ids(positions), scores.tolist(), strict=True))
 
@@ -351,7 +366,9 @@ class Search(ABC):
         parts = [self._parts(each) for each in ids]
         if not parts:
             return np.empty(0, np.float32)
-        run = self._run_on(Call(self.read(query), pipeline.without_cuts()), parts)
+        call = Call(self.read(query), pipeline.without_cuts())
+        run = self._run_on(call, parts)
+        check_whole(call.query)
         begins = np.cumsum([0, *map(len, parts[:-1])])
         return np.maximum.reduceat(run.execution.final(), begins)
 

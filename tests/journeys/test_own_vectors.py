@@ -272,6 +272,11 @@ def test_a_query_without_a_vector_is_answered_by_words_which_is_said(tmp_path: P
     assert [*hybrid] != [*found]
     with pytest.raises(NoVectorError, match="'vectors' cannot rank: the query has no vector"):
         bundle.rank("dough", pipeline="vectors")
+    for silent in (bundle.rank_ids, bundle.features, lambda text: bundle.score(text, ids=["d1"])):
+        with pytest.raises(NoVectorError, match="vectors: the query has no vector"):
+            silent("dough oven")
+    with pytest.raises(InputError, match="vector is that of one query"):
+        bundle.rank_batch(["dough"], vector=ROWS[0])
     texts = bundle.rank("dough", documents=["dough", "oven"])
     assert texts.without == ("vectors: its vectors come from outside, so it encodes no texts",)
 

@@ -118,8 +118,8 @@ def _name_arrays(rows: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
 
 def _arrays(rows: NDArray[np.float32]) -> dict[str, NDArray[Any]]:
     """Return a table in 8 bits, with a scale per row, by the names of a bundle's files."""
-    rows, scales = quantise_rows(rows)
-    return {ROWS: rows, SCALES: scales[:, 0]}
+    values, scales = quantise_rows(rows)
+    return {ROWS: values, SCALES: scales[:, 0]}
 
 
 def write_arrays(writer: BundleWriter, folder: str, checkpoint: Checkpoint) -> None:

@@ -120,3 +120,13 @@ def test_a_file_without_vectors_is_refused(line: str, message: str, tmp_path: Pa
     file.write_text(line)
     with pytest.raises((InputError, CollectionError), match=message):
         GivenVectors(str(file))
+
+
+@pytest.mark.parametrize("length", [0, 5, 60, 100, 140])
+def test_a_damaged_array_is_refused_in_one_line(length: int, tmp_path: Path) -> None:
+    file = tmp_path / "rows.npy"
+    np.save(file, ROWS)
+    file.write_bytes(file.read_bytes()[:length])
+    with pytest.raises(InputError, match="cannot be read") as error:
+        GivenVectors(str(file))
+    assert "\n" not in str(error.value)

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 FOR_DEVELOPERS = {"dev", "docs", "clients", "bench"}
 IMPORTED_AS = {
     "opentelemetry_api": "opentelemetry",
+    "faiss_cpu": "faiss",
     "haystack_ai": "haystack",
     "llama_index_core": "llama_index",
 }

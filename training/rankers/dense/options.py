@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ranklet.runtime.dense.stored import SIMILARITIES
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.ground.options import Idle, integer, number, one_of
-from ranklet.runtime.rankers.dense import SIMILARITIES
 from ranklet.training.learning.options import NEGATIVES, TextPairOptions
 
 KEEP = "keep"
