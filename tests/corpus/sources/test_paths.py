@@ -119,7 +119,7 @@ def test_a_table_among_many_documents_is_left_out_and_said(
         write(tmp_path / name, f"# {name}\nplease")
     write(tmp_path / "a.csv", "id,text\n1,one\n")
     assert len(read(tmp_path)) == 2
-    assert "text (2), csv (1); only its texts are read, so add the others by" in caplog.text
+    assert "csv (1), text (2); only its texts are read, so add the others by" in caplog.text
 
 
 def test_hidden_files_are_not_read_and_other_endings_are_named(
