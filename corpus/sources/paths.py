@@ -192,6 +192,12 @@ def _of_folder(folder: Path, options: SourceOptions) -> Files:
         by_format = {"text": sorted(by_format["text"] + by_format["xlsx"])}
     if len(by_format) > 1:
         counts = ", ".join(f"{kind} ({len(paths):,})" for kind, paths in by_format.items())
+        texts = by_format.get("text", [])
+        if 2 * len(texts) > sum(map(len, by_format.values())):  # a table among many documents
+            _warn(f"{folder} has files of the formats {counts}; only its texts are read, so add "
+                  "the others by `ranklet update`")  # fmt: skip
+            by_format = {"text": texts}
+    if len(by_format) > 1:
         raise CollectionError(
             f"{folder} has files of the formats {counts}; pass --format with one of them"
         )

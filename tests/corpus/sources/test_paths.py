@@ -112,6 +112,16 @@ def test_several_formats_in_a_folder_need_a_choice(tmp_path: Path) -> None:
     assert read(tmp_path, format="jsonl") == [CATS]
 
 
+def test_a_table_among_many_documents_is_left_out_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a.md", "b.md"):
+        write(tmp_path / name, f"# {name}\nplease")
+    write(tmp_path / "a.csv", "id,text\n1,one\n")
+    assert len(read(tmp_path)) == 2
+    assert "csv (1), text (2); only its texts are read, so add the others by" in caplog.text
+
+
 def test_hidden_files_are_not_read_and_other_endings_are_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
