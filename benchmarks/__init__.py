@@ -12,6 +12,7 @@ BENCHMARKS = {
     "hybrid_peers": "fusion",
     "learned": "learning",
     "fidelity": "quality",
+    "exporters": "exporting",
     "words": "quality",
     "relevance": "quality",
     "relevance_vectors": "quality",

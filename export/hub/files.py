@@ -16,6 +16,7 @@ from ranklet.training.imported.folder import (
     ModelFolder,
     read_json,
 )
+from ranklet.training.imported.importing import ROUTES
 from ranklet.training.imported.sentence_settings import Prompts, choose_prompts, prompt_names
 from ranklet.training.imported.tokenizer import TOKENIZER, TOKENIZER_CONFIG
 
@@ -38,6 +39,7 @@ _POOLINGS = {
     "mean": "mean_tokens", "cls": "cls_token", "max": "max_tokens", "last": "lasttoken",
     "weighted_mean": "weightedmean_tokens", "mean_sqrt": "mean_sqrt_len_tokens",
 }  # fmt: skip
+THE_TOP = ""  # the place of a transformer
 _OWN = "ranklet_"  # how our keys in config.json begin
 
 
@@ -51,34 +53,52 @@ def write_files(checkpoint: Checkpoint, original: Path | None, target: Path) -> 
         original: the folder that it was read from; None if ranklet has trained it.
         target: the folder to write to.
     """
-    front = ""
+    front, places = "", transformer_places(original)
     if original is not None:
         for path in _small_files(original):
             place = target / path.relative_to(original)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, place)
+        for path in original.rglob(WEIGHTS):  # of modules that no graph has
+            if path.parent != original and "model_type" not in _config(path.parent):
+                shutil.copyfile(path, target / path.relative_to(original))
         model = ModelFolder(original)
-        if model.modules and model.modules[0].folder != original.resolve():
-            for path in _small_files(model.modules[0].folder):
+        first = model.modules[0].folder if model.modules else original.resolve()
+        if places == (THE_TOP,) and first != original.resolve():
+            for path in _small_files(first):
                 shutil.copyfile(path, target / path.name)
         _write_prompts(checkpoint, model, target)
-        root = original.resolve()
-        from ranklet.training.imported.chain import MODULES as AFTER
-        from ranklet.training.imported.chain import WITHOUT_EFFECT
-
-        if after := checkpoint.network.get(AFTER, ()):
-            own = [each for each in model.modules[1:] if each.name != WITHOUT_EFFECT]
-            own = own[:-1] if own[-1].name == "Normalize" else own
-            places = [target / each.folder.relative_to(root) for each in own[-len(after) :]]
-            _write_modules_weights(checkpoint, places)
         front = _front_matter(original / CARD)
     else:
         _write_modules(checkpoint, target)
-    if not (target / CONFIG).is_file():
-        config = {k: v for k, v in checkpoint.network.items() if not k.startswith(_OWN)}
-        _write(target / CONFIG, config)
-    _write_tokenizer(checkpoint, target)
+    for part, place in zip((checkpoint, checkpoint.queries), places, strict=False):
+        if part is None or not part.weights:
+            continue
+        if not (target / place / CONFIG).is_file():
+            config = {k: v for k, v in part.network.items() if not k.startswith(_OWN)}
+            _write(target / place / CONFIG, config)
+        _write_tokenizer(part, target / place)
     return front
+
+
+def transformer_places(folder: Path | None) -> tuple[str, ...]:
+    """Return the folders of the transformers, of documents and of queries, below a model's folder.
+
+    A router that comes first has one for each side; other models have one that lies at the top.
+    """
+    model = None if folder is None else ModelFolder(folder)
+    if model is None or model.module_names[:1] != ["Router"]:
+        return (THE_TOP,)
+    place = model.modules[0].folder
+    routes = read_json(place / ROUTES)["structure"]
+    below = place.relative_to(model.path.resolve())
+    sides = [routes.get(role) or next(iter(routes.values())) for role in ("document", "query")]
+    return tuple(dict.fromkeys(f"{(below / modules[0]).as_posix()}/" for modules in sides))
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    path = folder / CONFIG
+    return read_json(path) if path.is_file() else {}
 
 
 def _small_files(folder: Path) -> list[Path]:

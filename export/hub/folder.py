@@ -11,7 +11,7 @@ from ranklet.corpus.evaluation.proof_report import Report
 from ranklet.export.errors import ExportError
 from ranklet.export.exporter import exporter
 from ranklet.export.hub.card import card
-from ranklet.export.hub.files import write_files
+from ranklet.export.hub.files import transformer_places, write_files
 from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.as_others import AsOthers
@@ -23,7 +23,6 @@ from ranklet.runtime.writing.strangers import files_in
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.imported.folder import PROOF
 
-GRAPHS = "onnx/"
 VARIANTS = ("fp32", "fp16", "int8")
 
 
@@ -33,8 +32,8 @@ class HubJob(ExportJob):
 
     @property
     def folder(self) -> str:
-        """The folder of the graphs."""
-        return GRAPHS
+        """The whole folder; graphs lie in folders of theirs."""
+        return ""
 
     @property
     def parity(self) -> str:
@@ -87,9 +86,9 @@ def export_hub(
     with atomic_folder(Path(target).absolute(), check) as folder:
         own = cast("BundleWriter", _Folder(folder))
         job = lighten(HubJob(checkpoint, name, own, options))
-        model = as_others(job)
+        model, places = as_others(job), transformer_places(original)
         proof = export_proven(
-            job, [model.graph], model.score, model.probes, variants=VARIANTS, runs=model.runs
+            job, model.place(places), model.score, model.probes, variants=VARIANTS, runs=model.runs
         )
         reports = with_own(proof.reports, model.probes)
         front = write_files(checkpoint, original, folder)

@@ -11,7 +11,8 @@ from ranklet.corpus.evaluation.proof_report import Report, make_report
 from ranklet.corpus.faults import first_line
 from ranklet.corpus.progress import step
 from ranklet.export.errors import ExportError
-from ranklet.export.hub.folder import GRAPHS, as_others
+from ranklet.export.hub.files import transformer_places
+from ranklet.export.hub.folder import as_others
 from ranklet.export.jobs import ExportJob
 from ranklet.export.onnx.graph import TorchSession
 from ranklet.export.options import ExportOptions
@@ -90,20 +91,23 @@ def verify_hub(folder: str | Path, checkpoint: Checkpoint) -> list[Report]:
     options = ExportOptions()
     job = ExportJob(checkpoint, "model", cast("BundleWriter", None), options)
     model = as_others(job)
+    graphs = model.place(transformer_places(root := Path(folder)))
+    first = root / graphs[0].folder
     _check_tokenizer(
-        Path(folder) / TOKENIZER, job, (*model.probes.queries, *model.probes.documents)
+        first.parent / TOKENIZER, job, (*model.probes.queries, *model.probes.documents)
     )
     with step(REFERENCE, STEPS[REFERENCE]):
-        reference = model.score([TorchSession(model.graph.module)], model.probes)
+        reference = model.score([TorchSession(each.module) for each in graphs], model.probes)
     names: Mapping[str, str] = {file: variant for variant, file in VARIANTS.items()}
     texts = len(model.probes.queries) + len(model.probes.documents)
     reports = []
-    for path in sorted(Path(folder).glob(f"{GRAPHS}*.onnx")):
-        content, variant = path.read_bytes(), names.get(path.name, path.stem)
-        session = Session(content, path.name, device="cpu")
+    for path in sorted(first.glob("*.onnx")):
+        variant = names.get(path.name, path.stem)
+        contents = [(root / each.folder / path.name).read_bytes() for each in graphs]
+        sessions = [Session(content, path.name, device="cpu") for content in contents]
         with step(f"{PROVING} {variant}", STEPS[PROVING]):
-            score = partial(model.score, [session])
-            report = prove(variant, [(content,)], reference, score, model.probes)
+            score, files = partial(model.score, sessions), [(content,) for content in contents]
+            report = prove(variant, files, reference, score, model.probes)
         reports.append(judged(report, model.score, model.runs or texts, options))
     return reports
 

@@ -1,6 +1,7 @@
 """A network as other libraries run it: its graph ends before the pooling, which they do."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 STATES, LOGITS, TOKENS = "last_hidden_state", "logits", "token_embeddings"
 SAME = {STATES: (STATES, TOKENS), TOKENS: (TOKENS, STATES), LOGITS: (LOGITS,)}  # also read
 
+GRAPHS = "onnx/"  # the folder of graphs in that of a transformer
+
 # Returns what ranklet's own graph would, from an output and the inputs.
 Pool = Callable[["Tensor", "Mapping[str, Tensor]"], "Tensor"]
 
@@ -27,10 +30,11 @@ class AsOthers(NamedTuple):
 
     Attributes:
         graph: the graph, whose output is one of `SAME`.
-        score: scores texts by a session of the graph; see `export_proven`.
+        score: scores texts by a session of each graph; see `export_proven`.
         probes: what is scored.
         task: what the hub calls it.
         runs: how often the model runs to score the probes; see `export_proven`.
+        queries: the graph of a network that encodes queries alone.
     """
 
     graph: Graph
@@ -38,6 +42,19 @@ class AsOthers(NamedTuple):
     probes: Probes
     task: str
     runs: int | None = None
+    queries: Graph | None = None
+
+    def place(self, places: Sequence[str]) -> list[Graph]:
+        """Return the graphs, the first of documents, with the folders that they lie in.
+
+        Args:
+            places: of the transformers; one place has one that both sides share.
+        """
+        graphs = filter(None, (self.graph, self.queries))
+        return [
+            replace(each, folder=f"{place}{GRAPHS}")
+            for each, place in zip(graphs, places, strict=False)
+        ]
 
 
 class Pooled:

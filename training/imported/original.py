@@ -85,23 +85,28 @@ def class_names(modules: Sequence[Any]) -> list[str]:
 def modules_by_role(model: Any, path: Path) -> tuple[list[Any], list[Any]]:
     """Return the modules that encode queries and those that encode documents.
 
-    They are the same ones, unless the first module is a router, whose routes come before the rest.
+    They are the same ones, unless one of them is a router, which may stand anywhere.
 
     Raises:
-        ModelFolderError: the router has no route for one of them, or chooses in another way.
+        ModelFolderError: a router has no route for one of them.
     """
     from sentence_transformers.base.modules import Router
 
-    first, *rest = modules = list(model)
-    if not isinstance(first, Router):
-        return modules, modules
-    routes: Any = first.sub_modules
-    if first.route_mappings or not {"query", "document"} <= routes.keys():
-        raise ModelFolderError(
-            f"{str(path)!r} has a router of {', '.join(routes)}; supported are the routes query "
-            "and document, without route_mappings"
-        )
-    return [*routes["query"], *rest], [*routes["document"], *rest]
+    found: dict[str, list[Any]] = {"query": [], "document": []}
+    for role, modules in found.items():
+        for each in model:
+            if not isinstance(each, Router):
+                modules.append(each)
+                continue
+            try:
+                route = each._resolve_route(task=role, modality="text")
+            except ValueError:
+                raise ModelFolderError(
+                    f"{str(path)!r} has a Router of {', '.join(each.sub_modules)}, which has no "
+                    f"route for a {role}"
+                ) from None
+            modules.extend(each.sub_modules[route])
+    return found["query"], found["document"]
 
 
 class ReadTransformer(NamedTuple):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ranklet.corpus.faults import one_line
 from ranklet.runtime.ground.errors import InputError, ModelFolderError
 from ranklet.training.imported.encoder import quiet
-from ranklet.training.imported.folder import check_content
+from ranklet.training.imported.folder import ModelFolder, check_content
 
 if TYPE_CHECKING:
     import torch
@@ -23,8 +23,10 @@ SOURCES = (
 def check_tokenizer(folder: Path) -> None:
     """Raise ModelFolderError if nothing in a folder is a tokenizer; libraries may make one up."""
     if not any(path.name in SOURCES for path in folder.rglob("*")):
+        first = ModelFolder(folder).module_names[:1]
+        begins = f"begins with a {first[0]} and " if first else ""
         raise ModelFolderError(
-            f"{str(folder)!r} has no tokenizer; save the model's tokenizer there"
+            f"{str(folder)!r} {begins}has no tokenizer of transformers; save the model's there"
         )
 
 

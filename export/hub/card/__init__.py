@@ -58,6 +58,8 @@ def _examples(checkpoint: Checkpoint, task: str) -> str:
     sentence = _read("sentence_transformers")
     if task == "text-ranking":
         return sentence + _read("pairs")
+    if checkpoint.queries is not None:
+        return sentence
     if getattr(checkpoint.settings, "pooling", "") not in ("mean", "cls"):
         return ""
     return sentence + (_LAYERS if checkpoint.network.get(MODULES) else _read("encoder"))

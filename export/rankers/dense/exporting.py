@@ -49,6 +49,8 @@ from ranklet.training.checkpoint import Arrays, Checkpoint
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ranklet.training.rankers.dense.network import DenseNetwork
+
 VARIANTS = ("int8", "fp16", "fp32")  # the fewest bits first
 TABLE_ARRAY = "table"  # of a checkpoint of static embeddings, (vocabulary, dimension) float32
 
@@ -139,7 +141,7 @@ def as_others(job: ExportJob) -> AsOthers:
     """Return the encoder with the states of its last layer as output.
 
     Raises:
-        ExportError: there are no probes, or the encoder is a table or two networks.
+        ExportError: there are no probes, or the encoder is a table.
     """
     from ranklet.export.onnx.method import Method
     from ranklet.training.imported.chain import STATES as STATES_READ
@@ -149,27 +151,38 @@ def as_others(job: ExportJob) -> AsOthers:
         raise ExportError(
             f"{job.name!r} has static embeddings, which need no graph; others read its own folder"
         )
-    if job.checkpoint.network.get("output_hidden_states"):
+    parts = [job.checkpoint]
+    if (queries := job.checkpoint.queries) is not None and queries.weights:
+        parts.append(queries)
+    if any(part.network.get("output_hidden_states") for part in parts):
         raise ExportError(
             f"{job.name!r} reads the states of all layers, which no other library's graph has; "
             "export it as a bundle, without --layout hub"
         )
-    if job.checkpoint.queries is not None:
-        raise ExportError(
-            f"{job.name!r} has a network of its own for queries, which is no single graph; export "
-            "it as a bundle, without --layout hub"
-        )
-    network = dense.load(job.checkpoint, attention="eager")  # the optimiser fuses no other
-    states = Method(network, network.states)
-    graph = encoder_graph(job.checkpoint, states, network.inputs, {STATES: True})
-
-    def pool(states: "Tensor", inputs: "Mapping[str, Tensor]") -> "Tensor":
-        return network.pooled({**inputs, STATES_READ: states})
+    networks = [dense.load(part, attention="eager") for part in parts]  # which alone is fused
+    graphs = [
+        encoder_graph(part, Method(network, network.states), network.inputs, {STATES: True})
+        for part, network in zip(parts, networks, strict=True)
+    ]
 
     def encode(sessions: Sequence[Runs], texts: Probes) -> Vectors:
-        return _vectors(job, [Pooled(sessions[0], graph, OUTPUT, pool)], texts)
+        own: list[Runs] = []
+        for at, (graph, network) in enumerate(zip(graphs, networks, strict=True)):
 
-    return AsOthers(graph, VectorScore(encode), job.probes(), "feature-extraction")
+            def pool(
+                states: "Tensor", inputs: "Mapping[str, Tensor]", network: "DenseNetwork" = network
+            ) -> "Tensor":
+                return network.pooled({**inputs, STATES_READ: states})
+
+            # One session is of a transformer that both sides share.
+            own.append(Pooled(sessions[min(at, len(sessions) - 1)], graph, OUTPUT, pool))
+        return _vectors(job, own, texts)
+
+    score = VectorScore(encode)
+    return AsOthers(
+        graphs[0], score, job.probes(), "feature-extraction",
+        queries=graphs[1] if len(graphs) > 1 else None,
+    )  # fmt: skip
 
 
 def export_table(job: ExportJob) -> None:

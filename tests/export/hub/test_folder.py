@@ -18,6 +18,7 @@ from tests.kinds import TinyRankers
 from tests.models import (
     TEXTS,
     probes,
+    router_folder,
     sentence_folder,
     sentence_transformers,
     tokenizer,
@@ -186,6 +187,29 @@ def test_layers_after_the_pooling_are_written_for_sentence_transformers(
         for each in (hub, folder)
     )
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("queries", ["leaf", "static"])
+def test_each_side_of_a_router_has_its_graph(queries: str, tmp_path: Path) -> None:
+    folder = router_folder(tmp_path, queries)
+    hub = written(folder, tmp_path)
+    (report,) = verify_hub(hub, replace(read_model(folder), probes=probes()))
+    assert not report.refused
+    model = sentence_transformers().SentenceTransformer(str(folder), device="cpu")
+    routes = model[0].sub_modules
+    for side in ("document",) if queries == "static" else ("document", "query"):
+        theirs = routes[side][0](model.preprocess(["a red cat"], task=side))
+        ours, name = outputs(hub / f"{side}_0_Transformer", "a red cat")
+        expected = theirs["token_embeddings"][0].detach().numpy()
+        np.testing.assert_allclose(ours, expected, atol=1e-4)
+        assert name == "last_hidden_state"
+    graphs = ("document", "query")[: 1 + (queries == "leaf")]
+    assert {path.parts[-3] for path in hub.rglob("*.onnx")} == {
+        f"{g}_0_Transformer" for g in graphs
+    }
+    weights = {path.parent.name for path in hub.rglob("*.safetensors")}
+    assert weights == {{"leaf": "query_2_Dense", "static": "query_0_StaticEmbedding"}[queries]}
 
 
 @pytest.mark.slow

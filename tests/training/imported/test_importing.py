@@ -20,6 +20,7 @@ ENCODER = [
     {"type": f"{LIBRARY}.Transformer", "path": "", "name": "0"},
     {"type": f"{LIBRARY}.Pooling", "path": "1_Pooling", "name": "1"},
 ]
+BOW = f"{LIBRARY}.BoW"
 MEAN = {"word_embedding_dimension": 32, "pooling_mode_mean_tokens": True}
 
 
@@ -98,6 +99,10 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda f: change(f, intermediate_size=48), "of the shape .* asks for"
     ),
     "no tokenizer": (drop_tokenizer, "has no tokenizer"),
+    "no transformer": (
+        lambda f: (drop_tokenizer(f), write(f / "modules.json", [{**ENCODER[0], "type": BOW}])),
+        "begins with a BoW and has no tokenizer",
+    ),
     "a damaged tokenizer": (
         lambda f: (f / "tokenizer.json").write_text("{"), "tokenizer.json' cannot be read: Exp"
     ),

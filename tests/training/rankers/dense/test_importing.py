@@ -138,6 +138,20 @@ def test_a_router_whose_routes_are_the_same_is_one_network(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_router_may_choose_the_layers_after_a_pooling(mapped: bool, tmp_path: Path) -> None:
+    def after(modules: Any) -> list[Any]:
+        routes = {name: [modules.Dense(32, 16)] for name in ("query", "document")}
+        mappings = {("query", None): "document"} if mapped else None
+        return [modules.Pooling(32, "mean"), modules.Router(routes, route_mappings=mappings)]
+
+    folder = chain_folder(tmp_path / "model", after)
+    checkpoint = read_model(folder)
+    compare(folder, checkpoint, TEXTS)
+    assert (checkpoint.queries is None) == mapped
+
+
+@pytest.mark.slow
 def test_a_router_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     folder = router_folder(tmp_path)
     path = folder / "router_config.json"
@@ -150,7 +164,7 @@ def test_a_router_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     changes: list[Any] = [
         [], {}, {**good, "types": {}}, {**good, "structure": {"query": []}},
         {**good, "types": {f"../{place}": kind for place, kind in good["types"].items()}},
-        {**good, "parameters": {"route_mappings": {"('query', None)": "document"}}},
+        {**good, "structure": {"query": good["structure"]["query"], "passage": []}},
     ]  # fmt: skip
     for change in changes:
         path.write_text(json.dumps(change))

@@ -1,0 +1,1 @@
+"""How many of the models that sentence-transformers saves can be exported, and by whom."""
