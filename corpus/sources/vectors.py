@@ -83,8 +83,10 @@ class GivenVectors:
             value = self._rows[number]
         elif self._by_id is not None:
             value = self._by_id.get(id_)
+        elif self.column in fields:
+            value = fields[self.column]
         else:
-            value = fields.get(self.column)
+            raise ValueError(f"it has no {self.column!r:.80}")
         vector = _as_vector(value)
         self.dimension = self.dimension or len(vector)
         check_vector(vector, self.dimension)

@@ -175,7 +175,7 @@ def test_a_vector_that_cannot_be_used_is_refused_in_one_line_with_the_id(
         (ROWS[0], "vectors have the shape 8"),
         (7, "vectors is a int"),
         ("missing.npy", "cannot be read"),
-        ("other", "it is missing"),
+        ("other", "it has no 'other'"),
         (lambda texts: ROWS[: len(texts) - 1], "returned 39 for 40 texts"),
     ],
 )
