@@ -88,7 +88,8 @@ class Writer(NamedTuple):
             digest = sha256(json.dumps(made_of, sort_keys=True, default=str).encode()).hexdigest()
             document["id"] = f"memory-{digest[:16]}"
         # Else its writer might not be allowed to see it.
-        plain = {key: v for key, v in (self.within or {}).items() if not isinstance(v, dict | list)}
+        own = self.within if isinstance(self.within, Mapping) else {}
+        plain = {key: value for key, value in own.items() if not isinstance(value, dict | list)}
         document |= plain
         return {"id": document["id"], **self._added([document])}
 

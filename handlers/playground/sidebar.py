@@ -122,7 +122,7 @@ def _range(
     if least == most and not used:
         return []
     kind = "number" if type_ == manifest.NUMBER else "date"
-    ends = [
+    fields = [
         _end(form, prefix + name, view.words(label), kind, value)
         for prefix, label, value in ((FROM, "from", least), (TO, "to", most))
     ]
@@ -131,7 +131,7 @@ def _range(
         decimals = count_most_decimals((least, most))
         shown = [fact(each, type_, decimals, view.words) for each in (least, most)]
         span = [shown[0], " – ", shown[1]]
-    return [element("p", *span, class_="span"), element("div", *ends, class_="range")]
+    return [element("p", *span, class_="span"), element("div", *fields, class_="range")]
 
 
 def _end(form: Form, name: str, label: str, kind: str, bound: Any) -> Markup:

@@ -168,8 +168,10 @@ def _of_ordered(column: Ordered, test: Test) -> Mask:
         return _one_of(column, test.operands)
     if isinstance(column, Texts) and test.operator == CONTAINS:
         return column.containing(str(test.operands[0]))
-    begins = isinstance(column, Texts) and test.operator == STARTS_WITH
-    span = (column.starting_with if begins else column.span)(test.operands[0])
+    if isinstance(column, Texts) and test.operator == STARTS_WITH:
+        span = column.starting_with(str(test.operands[0]))
+    else:
+        span = column.span(test.operands[0])
     mask: Mask
     if test.operator in (EQUAL, STARTS_WITH):
         mask = (keys >= span.least) & (keys <= span.largest)

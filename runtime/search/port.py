@@ -340,8 +340,7 @@ class Search(ABC):
         self, query: "str | Query", pipeline: Pipeline, ask: Ask
     ) -> list[tuple[str, float]]:
         """Return the ids and scores of the documents that come back, best first."""
-        run = self._reaching(self._call(query, pipeline, ask), ask)
-        call = Call(self.read(query), pipeline, where=ask.where)
+        call = self._call(query, pipeline, ask)
         run = self._reaching(call, ask)
         check_whole(call.query)
         positions, scores = run.chosen(ask)

@@ -12,8 +12,8 @@ from ranklet.runtime import load
 HARMLESS = """
 boost document-prompt encoding field force format fusion html id-column impacts label language
 metadata no-header no-html no-titles normaliser overlap-words passage-words queries query-prompt
-sides similarity skip-bad stored table-minutes text-column title-boost title-column types variants vector-model vocabulary
-weights whole-pages
+sides similarity skip-bad stored table-minutes text-column title-boost title-column types variants
+vector-model vocabulary weights whole-pages
 """
 Capture = pytest.CaptureFixture[str]
 

@@ -359,7 +359,12 @@ def test_the_least_and_the_most_are_counted_beside_the_values(
     described: "Described", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, rank = list[Any](), Bundle.rank
-    monkeypatch.setattr(Bundle, "rank", lambda *a, **o: asked.append(o) or rank(*a, **o))
+
+    def noted(*arguments: Any, **options: Any) -> Any:
+        asked.append(options)
+        return rank(*arguments, **options)
+
+    monkeypatch.setattr(Bundle, "rank", noted)
     spans = [
         re.search(
             r"<legend>year</legend><p class=\"span\">([^<]*)", shown(described.bundle, **form)

@@ -152,7 +152,7 @@ def test_a_second_ctrl_c_ends_at_once(tmp_path: Path, monkeypatch: pytest.Monkey
         signal.raise_signal(signal.SIGINT)
         raise AssertionError
 
-    task.loss = press  # type: ignore[method-assign]
+    monkeypatch.setattr(task, "loss", press)
     monkeypatch.setattr(loop, "save_state", press)
     with pytest.raises(KeyboardInterrupt):
         task.fit(folder=tmp_path)
