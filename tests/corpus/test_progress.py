@@ -68,7 +68,7 @@ def test_a_slow_import_is_said(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LINE_EVERY", 0)
-    imported = []
+    imported = list[str]()
     monkeypatch.setattr(module, "import_module", imported.append)
     for name in ("sys", "no_such_module"):
         module.import_slowly(name, f"importing {name}")
