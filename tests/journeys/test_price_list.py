@@ -131,7 +131,10 @@ def test_a_price_list_is_browsed_by_typed_conditions_ranges_and_rules(
         ("preis=19,9", "'19,9' may be one number or two; write '19.9'"),
     ):
         assert message in say(capsys, "context", shop, "kanne", "--where", wrong, status=1)
-    prices: Any = {"Preis": {"ranges": [0, 50, 1200, None], "missing": True}, "Seit": {"range": True}}
+    prices: Any = {
+        "Preis": {"ranges": [0, 50, 1200, None], "missing": True},
+        "Seit": {"range": True},
+    }
     found = load(shop).rank("", facets=prices)
     assert [each.count for each in found.facets["Preis"]] == [8, 2, 2, 2]
     assert [each.value for each in found.facets["Seit"]] == [date(2024, 1, 1), date(2024, 12, 12)]
