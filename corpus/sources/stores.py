@@ -84,9 +84,9 @@ def open_store(given: str) -> Store | None:
                 )
             return Store(Path(unquote(place)), named.get(key, ""), rows)
     path = Path(given)
-    if isfile(path / _CHROMA_FILE):  # False of a name that no file can have
+    if isfile(path / _CHROMA_FILE):  # noqa: PTH113  # False of a name that no file can have
         return Store(path, "", _of_chroma)
-    if path.suffix == ".lance" and isdir(path):
+    if path.suffix == ".lance" and isdir(path):  # noqa: PTH112
         return Store(path.parent, path.stem, _of_lance)
     return None
 
