@@ -7,6 +7,7 @@ the fields ``id``, ``text`` and ``vector`` beside its metadata, and one of Lance
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from os.path import isdir, isfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -83,9 +84,9 @@ def open_store(given: str) -> Store | None:
                 )
             return Store(Path(unquote(place)), named.get(key, ""), rows)
     path = Path(given)
-    if (path / _CHROMA_FILE).is_file():
+    if isfile(path / _CHROMA_FILE):  # noqa: PTH113  # False of a name that no file can have
         return Store(path, "", _of_chroma)
-    if path.suffix == ".lance" and path.is_dir():
+    if path.suffix == ".lance" and isdir(path):  # noqa: PTH112
         return Store(path.parent, path.stem, _of_lance)
     return None
 
