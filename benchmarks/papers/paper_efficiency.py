@@ -122,7 +122,7 @@ def section(
 {table(head, rows)}
 
 - p50 / p99 in ms per query, from its text to the scores of 100 or 1,000 candidates, by one thread \
-(a processor's time) and by two (a clock's, on a machine that others use). p99 stands where \
+(a processor's time) and by two (a clock's, under the load below). p99 stands where \
 {size.queries} queries were ranked; networks that read pairs ranked {size.slow}, and 1,000 \
 candidates take ten times as long. *× BERT* is how many times as fast as vanilla BERT, for 100 by \
 one thread.
