@@ -139,10 +139,10 @@ def test_a_store_serves_an_index(ours: Any, tmp_path: Path) -> None:
     assert index.as_retriever().retrieve("tyre") == []
     store.delete_nodes(filters=of_kind)
     assert len(load(path)) == 1
-    with pytest.raises(InputError, match="has no filter 'text_match'"):
+    with pytest.raises(InputError, match="has no filter 'text_match_insensitive'"):
         store.delete_nodes(
             filters=MetadataFilters.from_dicts(
-                [{"key": "kind", "value": "care", "operator": "text_match"}]
+                [{"key": "kind", "value": "care", "operator": "text_match_insensitive"}]
             )
         )
 
