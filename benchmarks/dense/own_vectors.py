@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.dense.query_table import Values, compared, list_values, quality
+from benchmarks.dense.query_table import SURE, Values, compared, count_sure, list_values, quality
 from benchmarks.fusion.collections import MINILM, Compared, bundle_of, documents_of, model_of
 from benchmarks.harness.place import MissingDataError, Place
 from benchmarks.harness.report import goal_at_least
@@ -57,7 +57,15 @@ def _verdicts(found: Mapping[str, Values]) -> str:
     share = sum(each[hybrid].mean() for each in values) / sum(
         each[network].mean() for each in values
     )
-    return goal_at_least("the share of the hybrid with the network", share, LEAST_SHARE, "")
+    surely = count_sure(found, hybrid)
+    return "\n".join(
+        [
+            goal_at_least("the share of the hybrid with the network", share, LEAST_SHARE, ""),
+            goal_at_least(
+                f"collections above BM25 with p < {SURE}", surely, 2 / 3 * len(found), ""
+            ),
+        ]
+    )
 
 
 def _vectors(place: Place, each: Compared) -> NDArray[np.float32]:

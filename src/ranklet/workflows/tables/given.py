@@ -23,7 +23,7 @@ from ranklet.runtime.text.tokenizing import Tokenizer, encode_batch, special_ids
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Trained
 
-# Of the word pieces; half as many or twice as many were no better (`benchmarks own_vectors`).
+# Of the word pieces. Half as many and twice as many were no better on three collections.
 VOCABULARY, LEAST_FREQUENCY, ALPHABET = 30_000, 2, 8_000
 NEAR, STEPS = 10.0, 8  # a passage says less of a word than a short text does, so λ is larger
 MOST = 150_000_000  # numbers of vectors from which a table learns at a time, 0.6 GB
