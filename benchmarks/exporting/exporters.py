@@ -10,7 +10,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from benchmarks.exporting.models import MODELS, save_model
 from benchmarks.exporting.original import DOCUMENTS, QUERIES, open_original, read_inputs, score_all
 from benchmarks.harness.place import Place
 from benchmarks.harness.report import table
+from ranklet.corpus.building.writer import BundleWriter
 from ranklet.corpus.evaluation.proof_report import read_reports
 from ranklet.export.bundles import export_bundle
-from ranklet.export.hub.folder import export_hub
+from ranklet.export.hub.folder import as_others
+from ranklet.export.jobs import ExportJob
 from ranklet.export.options import ExportOptions
 from ranklet.runtime.ground.errors import RankletError
 from ranklet.runtime.onnx.parity import PARITY
@@ -51,21 +53,29 @@ def run(place: Place) -> str:
     }
     theirs = _by_optimum(root, folders)
     rows = [
-        [name, _verdict(ours[name]), ours[name]["int8"], ours[name]["hub"], theirs.get(name, "")]
+        [
+            name,
+            _verdict(ours[name]),
+            ours[name]["int8"],
+            ours[name]["hub"][:3].strip(":"),
+            theirs.get(name, "")[:70],
+        ]
         for name in MODELS
     ]
     equal = [name for name, found in ours.items() if not found["refused"]]
     wrong = [name for name in equal if not ours[name]["difference"] <= LARGEST]
     counts = Counter(said.partition(":")[0] for said in theirs.values())
-    head = ["model", "ranklet, fp32", "int8", "as a folder for others", "optimum-onnx"]
+    head = ["model", "ranklet, fp32", "int8", "folder for others", "optimum-onnx 0.1.0"]
     said = [f"- {name}: {found['refused']}" for name, found in ours.items() if found["refused"]]
     return f"""
-*fp32*: the largest difference of a score of {len(QUERIES)} queries and {len(DOCUMENTS)} documents \
+*fp32*: the largest difference of a score of {len(QUERIES)} queries and {len(DOCUMENTS)} texts \
 from sentence-transformers' own, as a share of the largest score if that is above 1; at most \
-{LARGEST:g} is equal. *int8*: Kendall's τ with PyTorch, or refused by our criteria. *optimum-onnx*: \
-`main_export`, and its graph on the inputs that sentence-transformers 6 makes of the texts. It is \
-*wrong* where the graph has an output of this name that differs, *a part* where it ends before the \
-last modules.
+{LARGEST:g} is equal. *int8*: Kendall's τ with PyTorch, or refused by our criteria. *optimum*: \
+`main_export` with the task that fits, and its graph on the inputs that sentence-transformers 6 \
+makes of the texts. It needs transformers below 5, which cannot read most of these folders, so \
+names that it does not know are replaced in a copy. It is *wrong* where what the graph returns \
+differs and nothing says so, *a part* where the graph ends before the last modules. *Folder for \
+others*: `--layout hub`.
 
 ranklet exports {len(equal) - len(wrong)} of {len(MODELS)} models equal within {LARGEST:g}, \
 {len(wrong)} wrong, and refuses {len(MODELS) - len(equal)} in one sentence. \
@@ -111,7 +121,7 @@ def _exported(folder: Path) -> Callable[[Path], None]:
 
 
 def _export(folder: Path, found: dict[str, Any]) -> None:
-    """Export a model as a bundle, which stores scores of texts, and as a folder for others."""
+    """Export a model as a bundle, which stores scores of texts; say if others can run it."""
     checkpoint = read_model(folder)
     checkpoint = with_probes({"model": checkpoint}, {"model": folder})["model"]
     bundle = folder.with_name("model.ranklet")
@@ -133,9 +143,7 @@ def _export(folder: Path, found: dict[str, Any]) -> None:
     small = [each for each in read_reports(bundle)["model"] if "int8" in each.variant]
     found["int8"] = "refused" if not small or small[0].refused else f"{small[0].kendall:.3f}"
     try:
-        target = folder.with_name("model.hub")
-        options = ExportOptions(variants=("fp32",))
-        export_hub(checkpoint, folder, target, options, name="model", overwrite=True)
+        as_others(ExportJob(checkpoint, "model", cast("BundleWriter", None), ExportOptions()))
         found["hub"] = "yes"
     except RankletError as error:
         found["hub"] = f"no: {error}"

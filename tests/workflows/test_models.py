@@ -7,10 +7,14 @@ import pytest
 from tests.models import TEXTS, transformer_folder
 
 from ranklet import runtime
+from ranklet.export.bundles import export_bundle
 from ranklet.export.options import ExportOptions
+from ranklet.runtime.ground.errors import InputError, ModelFolderError
 from ranklet.training.imported.importing import read_model
 from ranklet.workflows import models
 from ranklet.workflows.build import build
+from ranklet.workflows.imported import with_probes
+from ranklet.workflows.tables.checkpoints import write_table
 
 HALF = ExportOptions(variants=("fp32",), settings={"stored": "float16"})
 
@@ -43,3 +47,21 @@ def test_a_second_build_needs_no_model_unless_the_export_is_damaged(
     build(TEXTS, tmp_path / "third", models=[folder], export=HALF)
     build(TEXTS, tmp_path / "fourth", models=[folder])  # other variants
     assert len(read) == 3
+
+
+@pytest.mark.slow
+def test_a_bundle_of_one_model_is_a_model(tmp_path: Path) -> None:
+    folder = transformer_folder(tmp_path / "encoder")
+    exported = tmp_path / "exported"
+    export_bundle(with_probes({"own": read_model(folder)}, {"own": folder}), exported)
+    bundle = runtime.load(build(TEXTS, tmp_path / "built", models=[exported]))
+    both = bundle, runtime.load(exported)
+    files = [each.manifest.files["rankers/own/model.onnx"] for each in both]
+    assert files[0] == files[1]
+    assert bundle.rank("a cat dreams")[0].text == TEXTS[-1]
+    with pytest.raises(InputError, match="is exported already"):
+        build(TEXTS, tmp_path / "half", models=[exported], export=HALF)
+    with pytest.raises(InputError, match=r"bundle of 2 rankers and 6 texts"):
+        build(TEXTS, tmp_path / "again", models=[bundle.path])
+    with pytest.raises(ModelFolderError, match="is a bundle"):
+        write_table(exported, tmp_path / "table", TEXTS, 0.1)

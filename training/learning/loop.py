@@ -40,6 +40,7 @@ B = TypeVar("B")
 Evaluate = Callable[[], NDArray[np.float64] | float]
 
 # Options that may change when a training is resumed, because they do not change what is learned.
+HEADS = "head.", "after."  # how the names of weights after an encoder begin
 _FREE = ("max_minutes", "save_minutes", "save_every", "device")
 
 # If the options do not say how many, because each costs time, and the best of many on the same
@@ -406,13 +407,13 @@ class _Run(Generic[B]):
 def make_optimiser(
     model: nn.Module, options: TrainingOptions, device: torch.device
 ) -> torch.optim.Optimizer:
-    """Return an optimiser; parameters under ``head`` learn `head_rate` times as fast as others."""
+    """Return an optimiser; those of `HEADS` learn `head_rate` times as fast as others."""
     if options.head_rate == 1:
         groups = [{"params": list(model.parameters())}]
     else:
         named = list(model.named_parameters())
-        head = [parameter for name, parameter in named if name.startswith("head.")]
-        body = [parameter for name, parameter in named if not name.startswith("head.")]
+        head = [parameter for name, parameter in named if name.startswith(HEADS)]
+        body = [parameter for name, parameter in named if not name.startswith(HEADS)]
         groups = [{"params": body}, {"params": head}]
     return torch.optim.AdamW(
         [group for group in groups if group["params"]],

@@ -10,6 +10,8 @@ from ranklet.corpus.progress import IMPORTING, expect, progress
 from ranklet.export.bundles import EXPORTING, export_bundle, own_settings
 from ranklet.export.options import ExportOptions
 from ranklet.export.proof.variants import plan
+from ranklet.runtime.bundles.files import BundleFiles
+from ranklet.runtime.bundles.manifest import MANIFEST
 from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.kinds import KINDS
 from ranklet.training.checkpoint import Checkpoint
@@ -52,17 +54,20 @@ def read_models(
     """Return models by the names of their folders; see `ranklet.workflows.build.build`.
 
     Args:
-        folders: the folders.
+        folders: the folders of models, or of bundles that `ranklet export` has made of one each.
         options: how the models are exported.
         keep: whether exports of earlier builds are used; not those of ranklet's own checkpoints.
         taken: the kinds of other rankers by name.
         choices: what is chosen of the models that have such a choice.
 
     Raises:
-        InputError: a folder cannot be used, two have one name, or no model has labels.
+        InputError: a folder cannot be used, two have one name, no model has labels, or options are
+            for a model that is exported already.
     """
     given = {name: value for name, value in choices.items() if value is not None}
-    able = {folder: list_choices(folder) for folder in folders} if given else {}
+    exported = {folder: open_exported(Path(folder)) for folder in folders if is_bundle(folder)}
+    others = [folder for folder in folders if folder not in exported]
+    able = {folder: list_choices(folder) for folder in others} if given else {}
     for name in given:
         if not any(name in each for each in able.values()):
             raise InputError(
@@ -72,20 +77,32 @@ def read_models(
             )
     named: dict[str, str | Path] = {}
     for folder in folders:
-        name = ranker_name(folder)
+        name = exported[folder][0] if folder in exported else ranker_name(folder)
         if name in named or name in (taken or {}):
             raise InputError(f"two rankers would be named {name!r}; rename the folder of one")
         named[name] = folder
     trained = {name: _load_own(folder) for name, folder in named.items() if is_checkpoint(folder)}
     kinds = {
-        name: trained[name].kind if name in trained else recognise(ModelFolder(folder)).kind
+        name: trained[name].kind
+        if name in trained
+        else exported[folder][1]
+        if folder in exported
+        else recognise(ModelFolder(folder)).kind
         for name, folder in named.items()
     }
     settings = own_settings({**(taken or {}), **kinds}, options.settings)
     models: dict[str, Model] = {}
     for name, folder in progress(named.items(), READING, len(named)):
-        own = {key: value for key, value in given.items() if key in able[folder]}
+        own = {key: value for key, value in given.items() if key in able.get(folder, ())}
         how = replace(options, settings=settings[name])
+        if folder in exported:
+            if how != ExportOptions() or not keep:
+                raise InputError(
+                    f"{str(folder)!r} is exported already, so its files are taken as they are; "
+                    "leave the options of exports and vocabularies out, or give the model itself"
+                )
+            models[name] = Model(folder, own, how, "", Path(folder))
+            continue
         if name in trained:
             models[name] = Model(folder, own, how, "", trained[name])
             continue
@@ -96,6 +113,28 @@ def read_models(
         model = ready or _own_tokens(read_model(folder, **own))  # type: ignore[arg-type]
         models[name] = Model(folder, own, how, key, model)
     return models
+
+
+def is_bundle(folder: str | Path) -> bool:
+    """Return whether a folder is a bundle and no model."""
+    return (Path(folder) / MANIFEST).is_file()
+
+
+def open_exported(path: Path) -> tuple[str, str]:
+    """Return the name and the kind of the only ranker of a bundle without texts.
+
+    Raises:
+        InputError: it has texts, or other rankers.
+    """
+    manifest = BundleFiles(path).manifest
+    if manifest.documents or len(manifest.rankers) != 1:
+        raise InputError(
+            f"{str(path)!r} is a bundle of {len(manifest.rankers)} rankers and "
+            f"{manifest.documents:,} texts; give the folder of a model, or a bundle that "
+            "`ranklet export` has made of one model"
+        )
+    ((name, entry),) = manifest.rankers.items()
+    return name, entry.kind
 
 
 def export_models(models: Mapping[str, Model], scratch: Path) -> dict[str, Checkpoint | Path]:

@@ -14,8 +14,14 @@ from ranklet.runtime.rankers.colbert.encoder import row_feeds
 from ranklet.runtime.rankers.colbert.settings import MASKS, MOST_TOKENS, ColBERTSettings
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported.chain import (
+    MODULES,
+    STATES,
+    describe_modules,
+    take_modules,
+    try_modules,
+)
 from ranklet.training.imported.folder import ModelFolder
-from ranklet.training.imported.layers import linear_layer
 from ranklet.training.imported.original import (
     ReadTransformer,
     class_names,
@@ -24,11 +30,10 @@ from ranklet.training.imported.original import (
 )
 from ranklet.training.imported.sentence_settings import choose_prompts
 from ranklet.training.learning.weights import take_weights
-from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork
+from ranklet.training.rankers.colbert.network import ColBERTNetwork
 from ranklet.training.rankers.colbert.training import load
 
 TRANSFORMER, DENSE, MASK, NORMALIZE = "Transformer", "Dense", "MultiVectorMask", "Normalize"
-TOKENS = "token_embeddings"  # what these modules read and write
 
 
 def import_model(folder: ModelFolder) -> Checkpoint:
@@ -51,10 +56,6 @@ def import_model(folder: ModelFolder) -> Checkpoint:
             f"{model.similarity_fn_name}; supported are {TRANSFORMER}, {DENSE}, {MASK} and "
             f"{NORMALIZE}, in this order, and maxsim"
         )
-    layers = [
-        {**linear_layer(module, folder.path, TOKENS), "residual": module.use_residual}
-        for module in heads
-    ]
     read = ReadTransformer.of(first, folder.path, MOST_TOKENS)
     expansion, (query, document) = first.query_expansion or {}, read.limits
     if expansion.get("strategy", "fixed") != "fixed":
@@ -65,7 +66,7 @@ def import_model(folder: ModelFolder) -> Checkpoint:
     settings = ColBERTSettings(
         min(expansion.get("length") or query, read.longest),
         document,
-        dimension=layers[-1]["out"] if layers else first.get_embedding_dimension(),
+        dimension=heads[-1].out_features if heads else first.get_embedding_dimension(),
         similarity="cosine" if NORMALIZE in names else "dot",
         query_prompt=prompts.query,
         document_prompt=prompts.document,
@@ -76,15 +77,16 @@ def import_model(folder: ModelFolder) -> Checkpoint:
         or MASKS[0],
         skipped=_skipped(folder, model[names.index(MASK)] if MASK in names else None, read),
     )
-    network = ColBERTNetwork(read.network, settings, layers)
-    for layer, module in zip(network.head, heads, strict=True):
-        layer.load_state_dict(module.state_dict())
+    described = describe_modules(heads, folder.path)
+    network = ColBERTNetwork(read.network, settings, described)
+    take_modules(network, heads)
+    try_modules(network, folder.path, STATES)
     return Checkpoint(
         "colbert",
         settings,
         tokenizer=read.tokenizer,
         training={"imported": folder.name},
-        network={**read.config, LAYERS: layers},
+        network={**read.config, MODULES: described},
         weights=take_weights(network),
     )
 

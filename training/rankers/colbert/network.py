@@ -4,69 +4,32 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import normalize
 
 from ranklet.runtime.ground.errors import InputError
-from ranklet.runtime.rankers.colbert.settings import INPUTS, ColBERTSettings
-from ranklet.training.imported.encoder import takes_token_types
-from ranklet.training.imported.layers import ACTIVATIONS
-
-LAYERS = "ranklet_token_layers"  # key in config.json: the layers over each token's state, in order
+from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
+from ranklet.training.imported.chain import STATES, Chain
 
 
-class TokenLayer(nn.Module):
-    """A linear layer over the vector of each token, with an activation and perhaps a residual.
-
-    Args:
-        description: ``{"in": 384, "out": 128, "bias": False, "activation": "identity", "residual":
-            False}``. A residual between different sizes is projected, too.
-
-    Raises:
-        InputError: the description is of no known layer.
-    """
-
-    def __init__(self, description: Mapping[str, Any]) -> None:
-        super().__init__()
-        try:
-            size, out = description["in"], description["out"]
-            self.linear = nn.Linear(size, out, bias=description["bias"])
-            self.activation = ACTIVATIONS[description["activation"]]()
-            self._adds = bool(description["residual"])
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise InputError(f"{dict(description)} describes no known layer: {error!r}") from error
-        projects = self._adds and size != out
-        self.residual = nn.Linear(size, out, bias=False) if projects else None
-
-    def forward(self, vectors: Tensor) -> Tensor:
-        """Return the vectors of the tokens, (texts, tokens, out) float32."""
-        made: Tensor = self.activation(self.linear(vectors))
-        if not self._adds:
-            return made
-        return made + (vectors if self.residual is None else self.residual(vectors))
-
-
-class ColBERTNetwork(nn.Module):
+class ColBERTNetwork(Chain):
     """Encode texts as one vector per token. Queries and documents share all weights.
 
     Args:
         encoder: a model of transformers with a last_hidden_state.
         settings: similarity and dimension.
-        layers: descriptions of the layers after the transformer; see `TokenLayer`.
+        modules: descriptions of the modules after the transformer; see `Chain`.
 
     Raises:
-        InputError: the layers end in another dimension than that of the settings.
+        InputError: the modules end in another dimension than that of the settings.
     """
 
     def __init__(
-        self, encoder: nn.Module, settings: ColBERTSettings, layers: Sequence[Mapping[str, Any]]
+        self, encoder: Any, settings: ColBERTSettings, modules: Sequence[Mapping[str, Any]] = ()
     ) -> None:
-        super().__init__()
-        self.encoder = encoder
-        self.head = nn.Sequential(*map(TokenLayer, layers))
+        super().__init__(encoder, modules)
         self._normalise = settings.similarity == "cosine"
-        self.inputs = INPUTS if takes_token_types(encoder) else INPUTS[:2]
-        ends = layers[-1]["out"] if layers else encoder.config.hidden_size  # type: ignore[union-attr]
+        ends = modules[-1]["out_features"] if modules else encoder.config.hidden_size
         if ends != settings.dimension:
             raise InputError(
                 f"the network's vectors have {ends} numbers, but the settings say "
@@ -84,11 +47,8 @@ class ColBERTNetwork(nn.Module):
                 come last: padding, and an expansion that is not attended to.
             token_type_ids: (texts, tokens) int64; not used by an encoder without token types.
         """
-        types = {"token_type_ids": token_type_ids} if len(self.inputs) == len(INPUTS) else {}
-        states = self.encoder(
-            input_ids=input_ids, attention_mask=attention_mask, **types
-        ).last_hidden_state
-        vectors: Tensor = self.head(states.float())
+        features = self.follow(self.read(input_ids, attention_mask, token_type_ids))
+        vectors: Tensor = features[STATES]
         return normalize(vectors, dim=2) if self._normalise else vectors
 
 

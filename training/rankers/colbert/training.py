@@ -26,18 +26,20 @@ from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint
 from ranklet.training.encoders.encoder_texts import ENCODED, EncoderTexts, own_scores
 from ranklet.training.encoders.text_pairs import Batch, Tokens
+from ranklet.training.imported.chain import MODULES, STATES
 from ranklet.training.learning.device import full_precision, seeded
 from ranklet.training.learning.losses import in_batch_softmax, ranknet_loss
 from ranklet.training.learning.weights import load_weights
 from ranklet.training.pretrained.backbone import Backbone
 from ranklet.training.pretrained.start import load_network, load_start
-from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork, max_sim
+from ranklet.training.rankers.colbert.network import ColBERTNetwork, max_sim
 from ranklet.training.rankers.colbert.options import Options
 
 if TYPE_CHECKING:
     from torch import nn
 
 
+DENSE = "sentence_transformers.base.modules.Dense"  # the class of a new projection
 UNUSED = ("[unused0]", "[unused1]")  # in BERT's vocabularies, for queries and documents
 NEW = ("[Q]", "[D]")  # added to a vocabulary without them
 
@@ -59,7 +61,7 @@ def train(
     masks = [name for name in MASKS if backbone.tokenizer.token_to_id(name) is not None]
     settings = ColBERTSettings(
         *options.limits,
-        dimension=layers[-1]["out"] if layers else backbone.config.hidden_size,
+        dimension=layers[-1]["out_features"] if layers else backbone.config.hidden_size,
         similarity=options.similarity,
         query_marker=markers[0],
         document_marker=markers[1],
@@ -74,7 +76,7 @@ def train(
     with seeded(options.seed):
         model = ColBERTNetwork(backbone.model, settings, layers)
     if start is not None:
-        load_weights(model.head, start.weights, "head.")
+        load_weights(model.after, start.weights, "after.")
 
     def loss(batch: Batch) -> Tensor:
         of_queries = encode(model, layout, "query", texts.pairs.queries, batch.queries)
@@ -89,13 +91,13 @@ def train(
 
     evaluate = partial(_pool_ranks, model, layout, texts)
     trained = texts.learn("colbert", settings, model, loss, evaluate)
-    return replace(trained, network={**trained.network, LAYERS: layers})
+    return replace(trained, network={**trained.network, MODULES: layers})
 
 
 def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> ColBERTNetwork:
     """Return the network of a checkpoint; see `load_network`."""
-    layers = checkpoint.network.get(LAYERS, ())
-    build = partial(ColBERTNetwork, settings=checkpoint.settings, layers=layers)
+    layers = checkpoint.network.get(MODULES, ())
+    build = partial(ColBERTNetwork, settings=checkpoint.settings, modules=layers)
     return load_network(checkpoint, "colbert", build, attention, segments=False)
 
 
@@ -135,11 +137,11 @@ def _layers(options: Options, hidden: int, start: Checkpoint | None) -> list[Map
                 f"the checkpoint to start from has {start.settings.dimension} dimensions and "
                 f"training keeps them; give --dimension {start.settings.dimension}"
             )
-        return list(start.network.get(LAYERS, ()))
+        return list(start.network.get(MODULES, ()))
     if not options.dimension:
         return []
-    plain = {"bias": False, "activation": "identity", "residual": False}
-    return [{"in": hidden, "out": options.dimension, **plain}]
+    plain = {"bias": False, "activation_function": "torch.nn.Identity", "module_input_name": STATES}
+    return [{"type": DENSE, "in_features": hidden, "out_features": options.dimension, **plain}]
 
 
 def _pool_ranks(

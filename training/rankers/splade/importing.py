@@ -53,6 +53,14 @@ def import_model(folder: ModelFolder) -> Checkpoint:
             f"of them; fetch {IDF} of the same model, too"
         )
     model = _original(folder)
+    queries, documents = modules_by_role(model, place)
+    fixed = queries != documents
+    if class_names(documents) != DOCUMENTS or (fixed and class_names(queries) != QUERIES):
+        raise ModelFolderError(
+            f"{str(place)!r} encodes documents by {', '.join(class_names(documents))} and queries "
+            f"by {', '.join(class_names(queries))}; supported are {', then '.join(DOCUMENTS)}, and "
+            f"for queries the same or {QUERIES[0]}"
+        )
     unusual = {
         "the similarity": {"dot": ""}.get(model.similarity_fn_name, model.similarity_fn_name),
         "max_active_dims": model.max_active_dims,
@@ -62,14 +70,6 @@ def import_model(folder: ModelFolder) -> Checkpoint:
         raise ModelFolderError(
             f"{str(place)!r} has {', '.join(found)}, which is not supported for a sparse encoder; "
             "give --prune instead of max_active_dims"
-        )
-    queries, documents = modules_by_role(model, place)
-    fixed = queries != documents
-    if class_names(documents) != DOCUMENTS or (fixed and class_names(queries) != QUERIES):
-        raise ModelFolderError(
-            f"{str(place)!r} encodes documents by {', '.join(class_names(documents))} and queries "
-            f"by {', '.join(class_names(queries))}; supported are {', then '.join(DOCUMENTS)}, and "
-            f"for queries the same or {QUERIES[0]}"
         )
     first, second = documents
     read = ReadTransformer.of(first, place, MOST_TOKENS)

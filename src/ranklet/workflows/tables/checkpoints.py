@@ -11,7 +11,7 @@ from ranklet.export.options import ExportOptions
 from ranklet.export.query_side import REPORT
 from ranklet.runtime.bundles.files import BundleFiles
 from ranklet.training.checkpoint import check_place
-from ranklet.training.imported.importing import read_model
+from ranklet.training.imported.importing import list_choices, read_model
 from ranklet.workflows.models import export_models, read_models
 from ranklet.workflows.tables.learning import learn_table
 from ranklet.workflows.tables.vectors import make_tables
@@ -39,6 +39,7 @@ def write_table(
         ExportError: a table cannot replace its network.
     """
     check_place(Path(target), replace=overwrite)
+    list_choices(model)  # raises an error for a bundle, which is no model
     read = read_models([model], ExportOptions(variants=("int8",)))
     ((name, found),) = read.items()
     with tempfile.TemporaryDirectory() as folder:

@@ -19,8 +19,9 @@ from ranklet.runtime.ground.errors import InputError
 from ranklet.runtime.rankers.colbert.tokens import TokenLayout
 from ranklet.training.checkpoint import Checkpoint, read_checkpoint
 from ranklet.training.encoders.text_pairs import tokenise
+from ranklet.training.imported.chain import MODULES
 from ranklet.training.rankers.colbert import training as colbert
-from ranklet.training.rankers.colbert.network import LAYERS, max_sim
+from ranklet.training.rankers.colbert.network import max_sim
 from ranklet.training.rankers.colbert.options import Options
 from ranklet.training.rankers.colbert.training import NEW
 
@@ -94,7 +95,7 @@ def test_a_checkpoint_keeps_the_choices_and_a_training_starts_where_another_ende
     saved = read_checkpoint(start)
     assert (saved.settings.query_marker, saved.settings.document_marker) == NEW
     assert saved.settings.skipped.split()[:3] == ["!", '"', "#"]
-    assert [layer["out"] for layer in saved.network[LAYERS]] == [16]
+    assert [layer["out_features"] for layer in saved.network[MODULES]] == [16]
     rate = {"learning_rate": 1e-9, "epochs": 1, "start": start}
     again = train(collection, None, **rate)
     for name, values in load_file(start / "model.safetensors").items():
