@@ -34,9 +34,10 @@ class Maker:
     """Makes modules of sentence-transformers, whose transformers lie in a folder."""
 
     def __init__(self, place: Path) -> None:
-        import sentence_transformers as library
+        import sentence_transformers
         from torch import nn
 
+        library: Any = sentence_transformers
         self.place, self.library, self.nn = place, library, nn
         self.modules: Any = library.sentence_transformer.modules
         self.sparse: Any = library.sparse_encoder.modules
@@ -191,11 +192,16 @@ def ettin(architecture: str) -> Parts:
     ]  # fmt: skip
 
 
+def classifier(architecture: str) -> Parts:
+    """Return a cross-encoder that is a transformer alone."""
+    return lambda make: make.classifier(architecture)
+
+
 def late(architecture: str, *more: str, **options: Any) -> Parts:
     """Return a late-interaction encoder."""
 
     def parts(make: Maker) -> Sequence[Any]:
-        tokens = {"module_input_name": "token_embeddings"}
+        tokens: Any = {"module_input_name": "token_embeddings"}
         made = [make.encoder(architecture, **options), make.dense(out=16, bias=False, **tokens)]
         made.append(make.late.MultiVectorMask(["."], skiplist_tasks="document"))
         made += [make.norm(**tokens)]
@@ -327,7 +333,7 @@ MODELS: dict[str, tuple[str, Parts, dict[str, Any]]] = {
     "Router after the pooling (Asym)": ("dense", heads_router, {}),
     "Router with route_mappings": ("dense", mapped_router, {}),
     **{
-        f"cross-encoder, {key}": ("cross", lambda make, key=key: make.classifier(key), {})
+        f"cross-encoder, {key}": ("cross", classifier(key), {})
         for key in ("bert", "xlm-roberta", "electra", "deberta-v3", "modernbert", "gte", "qwen3")
     },
     "cross-encoder, Ettin": ("cross", ettin("modernbert"), {}),

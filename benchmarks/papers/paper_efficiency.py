@@ -214,11 +214,13 @@ def _of_bert(folder: Path, own: Probes) -> dict[str, Checkpoint]:
     from ranklet.corpus.indexing.wordpieces import special_tokens
     from ranklet.runtime.rankers.colbert.settings import ColBERTSettings
     from ranklet.runtime.rankers.epic import EPICSettings
+    from ranklet.training.imported.chain import MODULES, STATES
     from ranklet.training.imported.importing import read_model
     from ranklet.training.learning.device import seeded
     from ranklet.training.learning.weights import take_weights
     from ranklet.training.pretrained.backbone import load_backbone
-    from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork
+    from ranklet.training.rankers.colbert.network import ColBERTNetwork
+    from ranklet.training.rankers.colbert.training import DENSE
     from ranklet.training.rankers.epic.network import EPIC, EPICHead
 
     backbone = load_backbone(folder)
@@ -229,7 +231,8 @@ def _of_bert(folder: Path, own: Probes) -> dict[str, Checkpoint]:
     )
     pair_settings = replace(vanilla.settings, max_query_tokens=QUERY_TOKENS, max_tokens=TOKENS)
     layer = {
-        "in": hidden, "out": 128, "bias": False, "activation": "identity", "residual": False
+        "type": DENSE, "in_features": hidden, "out_features": 128, "bias": False,
+        "activation_function": "torch.nn.Identity", "module_input_name": STATES,
     }  # fmt: skip
     late = ColBERTSettings(QUERY_TOKENS, TOKENS, 128)
     with seeded(1):
@@ -241,7 +244,7 @@ def _of_bert(folder: Path, own: Probes) -> dict[str, Checkpoint]:
         "vanilla": replace(vanilla, settings=pair_settings, probes=own),
         "repbert": replace(dense, settings=dense_settings, probes=own),
         "colbert": Checkpoint(
-            "colbert", late, network={**config, LAYERS: [layer]}, weights=take_weights(colbert),
+            "colbert", late, network={**config, MODULES: [layer]}, weights=take_weights(colbert),
             **shared,
         ),
         "epic": Checkpoint(

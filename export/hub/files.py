@@ -56,9 +56,9 @@ def write_files(checkpoint: Checkpoint, original: Path | None, target: Path) -> 
     front, places = "", transformer_places(original)
     if original is not None:
         for path in _small_files(original):
-            place = target / path.relative_to(original)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, place)
+            copy = target / path.relative_to(original)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
         for path in original.rglob(WEIGHTS):  # of modules that no graph has
             if path.parent != original and "model_type" not in _config(path.parent):
                 shutil.copyfile(path, target / path.relative_to(original))

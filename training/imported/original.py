@@ -105,7 +105,8 @@ def modules_by_role(model: Any, path: Path) -> tuple[list[Any], list[Any]]:
                     f"{str(path)!r} has a Router of {', '.join(each.sub_modules)}, which has no "
                     f"route for a {role}"
                 ) from None
-            modules.extend(each.sub_modules[route])
+            routes: Any = each.sub_modules
+            modules.extend(routes[route])
     return found["query"], found["document"]
 
 

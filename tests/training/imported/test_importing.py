@@ -75,6 +75,11 @@ def drop_weight(folder: Path) -> None:
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
 
 
+def begin_with_words(folder: Path) -> None:
+    drop_tokenizer(folder)
+    write(folder / "modules.json", [{**ENCODER[0], "type": BOW}])
+
+
 def drop_tokenizer(folder: Path) -> None:
     (folder / "tokenizer.json").unlink()
 
@@ -100,7 +105,7 @@ UNUSABLE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "no tokenizer": (drop_tokenizer, "has no tokenizer"),
     "no transformer": (
-        lambda f: (drop_tokenizer(f), write(f / "modules.json", [{**ENCODER[0], "type": BOW}])),
+        begin_with_words,
         "begins with a BoW and has no tokenizer",
     ),
     "a damaged tokenizer": (

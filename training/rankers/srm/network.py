@@ -11,9 +11,10 @@ from ranklet.runtime.rankers.colbert.settings import INPUTS
 from ranklet.runtime.rankers.srm.settings import STATIC, SRMSettings
 from ranklet.runtime.text.tokenizing import special_ids
 from ranklet.training.checkpoint import Checkpoint
+from ranklet.training.imported.chain import MODULES
 from ranklet.training.learning.weights import check_kind, load_trained
 from ranklet.training.pretrained.backbone import new_model
-from ranklet.training.rankers.colbert.network import LAYERS, ColBERTNetwork
+from ranklet.training.rankers.colbert.network import ColBERTNetwork
 from ranklet.training.rankers.srm.modules import LightModules
 from ranklet.training.rankers.srm.oracle import Padded
 
@@ -107,7 +108,7 @@ def load(checkpoint: Checkpoint, *, attention: str = "sdpa") -> LightNetwork:
     oracle = None
     if not settings.static:
         build = partial(
-            ColBERTNetwork, settings=settings, layers=checkpoint.network.get(LAYERS, ())
+            ColBERTNetwork, settings=settings, modules=checkpoint.network.get(MODULES, ())
         )
         oracle = build(new_model(checkpoint.network, attention, segments=False))
     tokens = len(checkpoint.weights["light.table.weight"])
