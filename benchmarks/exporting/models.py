@@ -19,7 +19,7 @@ ARCHITECTURES: dict[str, tuple[str, dict[str, Any], str]] = {
     "eurobert": ("EuroBert", HEADS, "bytes"),
     "llama": ("Llama", HEADS, "bytes"),
     "mistral": ("Mistral", HEADS, "bytes"),
-    "qwen2": ("Qwen2", HEADS, "bytes"),
+    "qwen2": ("Qwen2", {**HEADS, "vocab_size": 300}, "bytes"),  # its tokenizer adds a token
     "gpt-neox": ("GPTNeoX", SMALL, "bytes"),
 }
 CHAT = (

@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,8 @@ def main() -> None:
 def try_export(folder: str, known: dict[str, Any]) -> str:
     """Return what came of a model."""
     import onnxruntime
-    from optimum.exporters.onnx import main_export
 
+    main_export = import_module("optimum.exporters.onnx").main_export
     said = ""
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch) / "source"
