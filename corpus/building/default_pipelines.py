@@ -120,14 +120,17 @@ def standard_pipelines(
 def complete_pipelines(manifest: Manifest) -> dict[str, Pipeline]:
     """Return a bundle's pipelines, and one of each ranker that has none of its own name.
 
-    A ranker that only rescores does so for what the default pipeline retrieves.
+    A ranker that only rescores does so for all that the default pipeline retrieves, and alone says
+    what is better.
     """
     known, rankers = dict(manifest.pipelines), manifest.rankers
     first = [each for each in known[manifest.default_pipeline].stages if isinstance(each, Retrieve)]
     for name in rankers:
         able = KINDS[rankers[name].kind].retrieves
         own = [name] if able else [*(each.ranker for each in first), name]
-        known.setdefault(name, Pipeline(stages(own, rankers)))
+        alone = [0.0] * (len(own) - 1) + [1.0]
+        fuse = [Fuse("linear", tuple(own), tuple(alone))] if len(own) > 2 else []  # of lists
+        known.setdefault(name, Pipeline((*stages(own, rankers), *fuse)))
     return known
 
 

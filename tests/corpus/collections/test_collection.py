@@ -156,7 +156,7 @@ OTHERS = st.dictionaries(texts, st.none() | st.booleans() | st.integers() | text
 )
 @given(
     documents=st.lists(
-        st.builds(Document, ids, texts, texts, OTHERS, st.just(()), st.just("")),
+        st.builds(Document, ids, texts, texts, OTHERS, st.just(()), st.just(""), st.none()),
         unique_by=lambda document: document.id,
     ),
     splits=splits,
