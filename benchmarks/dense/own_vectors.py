@@ -7,6 +7,7 @@ its weights or its tokenizer. No query is learned from.
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -106,9 +107,10 @@ def _by_vectors(place: Place, each: Compared) -> runtime.Bundle:
             return [next(rows) for _ in texts]
 
         source = Source(records, SourceOptions(skip_bad=True))
-        build(
-            source, path, vectors=encode, language=each.language,
-            query=QueryOptions(queries="table"), overwrite=True,
-        )  # fmt: skip
+        with redirect_stdout(sys.stderr):  # what it says is no part of the section
+            build(
+                source, path, vectors=encode, language=each.language,
+                query=QueryOptions(queries="table"), overwrite=True,
+            )  # fmt: skip
 
     return runtime.load(place.keep(f"{each.name}.own.ranklet", index))
