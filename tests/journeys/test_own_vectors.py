@@ -16,6 +16,7 @@ from ranklet.corpus.updating.writable import WritableBundle
 from ranklet.runtime.bundle import Bundle
 from ranklet.runtime.ground.errors import CollectionError, InputError, NoVectorError, RankletError
 from ranklet.workflows.build import build
+from ranklet.workflows.tables.given import train_tokenizer
 
 SIZE, DIMENSION = 40, 8
 WORDS = [
@@ -363,3 +364,13 @@ def test_what_has_no_effect_is_refused(
 ) -> None:
     with pytest.raises(RankletError, match=message):
         build(passages[:50], tmp_path / "b", **{"vectors": "vector", **given})
+
+
+def test_the_word_pieces_of_texts_are_the_same_each_time() -> None:
+    texts = [
+        " ".join(f"{a}{b}" for b in "ropqst") for a in ("wa", "wé", "zo", "水", "ka", "xe")
+    ] * 2
+    first, *others = (train_tokenizer(texts) for _ in range(5))
+    assert all(each.to_str() == first.to_str() for each in others)
+    assert first.encode("##a wap").tokens[1:3] == ["[UNK]", "[UNK]"]
+    assert len(first.get_vocab()) > 40

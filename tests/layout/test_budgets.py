@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.layout.code import OTHERS, count_code_lines, count_rooms
 
 BUDGETS = Path(__file__).with_name("budgets.txt")  # who needs more raises a number there
-PRODUCT_LINES, TEST_LINES = 56_800, 46_200  # of all rooms together
+PRODUCT_LINES, TEST_LINES = 56_800, 46_210  # of all rooms together
 
 
 def test_lines_of_code_are_counted_without_comments_and_docstrings() -> None:

@@ -6,6 +6,7 @@ If the owner has pairs of short texts and vectors, it learns from them afterward
 into word pieces that it has learned, too.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 # Of the word pieces. Half as many and twice as many were no better on three collections.
 VOCABULARY, LEAST_FREQUENCY, ALPHABET = 30_000, 2, 8_000
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 NEAR, STEPS = 10.0, 8  # a passage says less of a word than a short text does, so λ is larger
 MOST = 150_000_000  # numbers of vectors from which a table learns at a time, 0.6 GB
 LEAST_WORDS = 3  # of a sentence
@@ -99,15 +101,30 @@ def learn_given_table(
 
 
 def train_tokenizer(texts: Sequence[str]) -> "Trained":
-    """Return a tokenizer of BERT's kind, whose word pieces are those of some texts."""
+    """Return a tokenizer of BERT's kind, whose word pieces are those of some texts.
+
+    Its numbers decide between pairs of pieces that are equally frequent. Letters within words would
+    be numbered in the order of a hash that differs each time. They are given in their own order, so
+    the same texts make the same bytes.
+    """
     from tokenizers import BertWordPieceTokenizer
 
     made = BertWordPieceTokenizer(lowercase=True)
+    counts = Counter[str]()
+    for text in texts:
+        counts.update(made.normalizer.normalize_str(text))
+    often = sorted(counts, key=lambda letter: (-counts[letter], letter))
+    alphabet = sorted([letter for letter in often if not letter.isspace()][:ALPHABET])
+    inner = [f"##{letter}" for letter in alphabet]
     made.train_from_iterator(
-        texts, vocab_size=VOCABULARY, min_frequency=LEAST_FREQUENCY, limit_alphabet=ALPHABET,
+        texts, vocab_size=VOCABULARY + len(inner), min_frequency=LEAST_FREQUENCY,
+        limit_alphabet=len(alphabet), initial_alphabet=alphabet, special_tokens=[*SPECIAL, *inner],
         show_progress=False,
     )  # fmt: skip
-    trained: Trained = made._tokenizer
+    again = BertWordPieceTokenizer(
+        made.get_vocab(), lowercase=True
+    )  # in which no letter is special
+    trained: Trained = again._tokenizer
     return trained
 
 
