@@ -110,6 +110,7 @@ def test_names_bring_what_they_are_compared_with_and_begin_with(tmp_path: Path) 
         plans.named(every, ["pace"])
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_work_is_interrupted_when_its_time_is_up() -> None:
     def work() -> dict[str, int]:
         for _ in range(1000):

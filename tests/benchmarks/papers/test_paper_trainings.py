@@ -73,6 +73,7 @@ class Here(Executor):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_loan_goes_on_where_the_last_one_ended(
     tiny_collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
