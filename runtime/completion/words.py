@@ -104,9 +104,10 @@ class PartWords(NamedTuple):
         """Return whether the caller sees a document with some words, in any form, each."""
         left = np.ones(len(self.documents), np.bool_) if self.mask is None else self.mask.copy()
         for word in words:
-            ids = self._forms(word)
-            having = self.postings.having(ids) if len(ids) else ()
-            left &= np.isin(np.arange(len(left)), np.concatenate([np.empty(0, int), *having]))
+            ids, there = self._forms(word), np.zeros(len(left), np.bool_)
+            for having in self.postings.having(ids) if len(ids) else ():
+                there[having] = True
+            left &= there
         return bool(left.any())
 
     def is_asked(self, word: str) -> bool:

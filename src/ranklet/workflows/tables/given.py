@@ -72,8 +72,8 @@ def learn_given_table(
     """
     from ranklet.training.distilling.query_table import hold_out, learn
 
-    began, short = monotonic(), _read_pairs(pairs, vectors.shape[1])
-    dimension = vectors.shape[1]
+    began, dimension = monotonic(), vectors.shape[1]
+    short = _read_pairs(pairs, dimension)
     chosen = evenly(len(texts), max(1, MOST // dimension))
     own = [texts[at] for at in chosen]
     tokenizer = train_tokenizer([*own, *short.texts])
@@ -121,10 +121,8 @@ def train_tokenizer(texts: Sequence[str]) -> "Trained":
         limit_alphabet=len(alphabet), initial_alphabet=alphabet, special_tokens=[*SPECIAL, *inner],
         show_progress=False,
     )  # fmt: skip
-    again = BertWordPieceTokenizer(
-        made.get_vocab(), lowercase=True
-    )  # in which no letter is special
-    trained: Trained = again._tokenizer
+    plain = BertWordPieceTokenizer(made.get_vocab(), lowercase=True)  # in it no letter is special
+    trained: Trained = plain._tokenizer
     return trained
 
 
